@@ -1,0 +1,45 @@
+"""jumok (주목): train, run and look inside attention models."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+# Names are looked up when first used, so that `import jumok` (and the command line's --help) need no torch.
+_HOMES = {
+    "Predictor": "jumok.api",
+    "check": "jumok.api",
+    "evaluate": "jumok.api",
+    "load": "jumok.api",
+    "train": "jumok.api",
+    "AttentionMap": "jumok.nn.observe",
+    "AttentionRecord": "jumok.nn.observe",
+    "observe": "jumok.nn.observe",
+    "JumokError": "jumok.errors",
+}
+__all__ = [
+    "AttentionMap",
+    "AttentionRecord",
+    "JumokError",
+    "Predictor",
+    "check",
+    "evaluate",
+    "load",
+    "observe",
+    "train",
+]
+
+if TYPE_CHECKING:
+    from jumok.api import Predictor, check, evaluate, load, train
+    from jumok.errors import JumokError
+    from jumok.nn.observe import AttentionMap, AttentionRecord, observe
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'jumok' has no attribute '{name}'")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

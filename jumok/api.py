@@ -1,0 +1,150 @@
+"""The one door: train(), evaluate(), load() → Predictor, check(). Command line, server and notebooks come through here.
+
+recipe → task (data, tokenizers) → model → trainer → run folder → load → answers and scores
+"""
+
+import math
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import torch
+from rich.console import Console
+
+from jumok.catalogue import MODELS, TASKS, task_class
+from jumok.config import Corpus, DecodingConfig, TokenizerConfig, TrainingConfig
+from jumok.data.parallel import Progress
+from jumok.data.store import PairStore
+from jumok.doctor import Report, examine
+from jumok.errors import ConfigError, RunError
+from jumok.evaluation.text import score_by_length, score_texts
+from jumok.nn.device import choose_device
+from jumok.job import Job, build_model, folders_for, prepare_job, silent
+from jumok.predictor import Predictor
+from jumok.recipe import find_recipe
+from jumok.run import Run, load_recipe
+from jumok.scaffold import new_recipe
+from jumok.training.average import load_tensors
+from jumok.training.checkpoint import Checkpoints
+
+__all__ = ["Job", "Predictor", "check", "evaluate", "load", "new_recipe", "prepare_job", "recipe_schema", "train"]
+
+
+def train(
+    recipe: str | Path,
+    *,
+    data: str | Path | None = None,
+    out: str | Path | None = None,
+    overrides: Sequence[str] = (),
+    resume: bool = False,
+    console: Console | None = None,
+) -> Path:
+    """Train a recipe (a file, or the name of a shipped one) and return the run's folder.
+
+    overrides are like 'model.width=256'. A folder that holds a run is refused unless resume, which goes on exactly.
+    """
+    console = console or Console(stderr=True, quiet=True)
+    job = prepare_job(recipe, data=data, out=out, overrides=overrides, resume=resume)
+    job.train(console)
+    return job.folder
+
+
+def load(run: str | Path, *, checkpoint: str = "best", device: str = "auto") -> Predictor:
+    """Return a run's model ready for use, with its best weights unless another checkpoint is named."""
+    opened = Run.open(run)
+    weights = Checkpoints(opened.folder).load_weights(checkpoint)
+    model = build_model(opened.recipe)
+    try:
+        load_tensors(model, weights)
+    except ValueError as error:
+        raise RunError(f"{opened.folder}: {error}; recipe.toml and the checkpoint do not belong together") from None
+    task = task_class(opened.recipe.task).open(opened.recipe, opened.data_folders, tokenizers=opened.tokenizers)
+    return Predictor(opened, task, model.to(choose_device(device)).eval())
+
+
+def evaluate(
+    run: str | Path | Predictor,
+    *,
+    split: str = "val",
+    source: str | Path | None = None,
+    target: str | Path | None = None,
+    data: str | Path | None = None,
+    checkpoint: str = "best",
+    options: DecodingConfig | None = None,
+    beam: int | None = None,
+    progress: Callable[[str, int, int], None] = lambda label, done, total: None,
+) -> dict[str, dict[str, Any]]:
+    """Return the scores of each corpus of a split, or of two files, by label."""
+    predictor = run if isinstance(run, Predictor) else load(run, checkpoint=checkpoint)
+    if split not in ("train", "val", "test"):
+        raise ConfigError(f"--split {split}: must be train, val or test")
+    if bool(source) != bool(target):
+        raise ConfigError("--source and --target belong together: two files with the same number of lines")
+    corpora = predictor.task.corpora
+    if data is not None:
+        corpora.folders = [*folders_for(predictor.run.recipe, None, data), *corpora.folders]
+    if source and target:
+        corpus = Corpus(source=os.fspath(Path(source).absolute()), target=os.fspath(Path(target).absolute()), name=Path(target).name)
+        stores = {corpus.label: corpora.corpus_store(corpus)}
+    else:
+        stores = corpora.evaluation(split)  # type: ignore[arg-type]
+    options = options or predictor.options
+    if beam is not None:
+        options = DecodingConfig.parse(options.model_dump() | {"beam": beam}, "decoding")
+    return {label: _score(predictor, store, options, lambda done, label=label, store=store: progress(label, done, len(store))) for label, store in stores.items()}  # type: ignore[misc]
+
+
+def _score(predictor: Predictor, store: PairStore, options: DecodingConfig, progress: Callable[[int], None]) -> dict[str, Any]:
+    texts = [store.text(number) for number in range(len(store))]
+    answers = predictor.answers([source for source, _ in texts], options=options, progress=progress)
+    written, references = [found[0].text for found in answers], [reference for _, reference in texts]
+    loss = predictor.task.mean_loss(predictor.model, store)
+    lengths = [int(length) for length in store.lengths[:, 0]]
+    return {
+        **asdict(score_texts(written, references)),
+        "loss": loss,
+        "perplexity": math.exp(min(loss, 50.0)),
+        "by_length": [asdict(bucket) for bucket in score_by_length(written, references, lengths)],
+        "decoding": options.model_dump(),
+    }
+
+
+def check(
+    recipe: str | Path, *, data: str | Path | None = None, overrides: Sequence[str] = (), progress: Progress = silent
+) -> Report:
+    """Examine a recipe and its data before a run; writes nothing but the cache."""
+    given = load_recipe(recipe, tuple(overrides))
+    folders = folders_for(given, find_recipe(recipe), data)
+    if given.training.threads:
+        torch.set_num_threads(given.training.threads)
+    task = task_class(given.task).open(given, folders, progress=progress)
+    full = task.complete(given)
+    return examine(full, task, build_model(full).to(choose_device(full.training.device)))
+
+
+def recipe_schema() -> dict[str, Any]:
+    """Return the JSON schema of recipes, for editors."""
+    sections = {
+        "data": [entry.load().Data for entry in TASKS.values()],
+        "tokenizer": [TokenizerConfig],
+        "model": [entry.load().Config for entry in MODELS.values()],
+        "training": [TrainingConfig],
+        "decoding": [DecodingConfig],
+    }
+    definitions, properties = {}, {}
+    for name, classes in sections.items():
+        for found in classes:
+            schema = found.model_json_schema(ref_template="#/$defs/{model}")
+            definitions |= schema.pop("$defs", {}) | {found.__name__: schema}
+        properties[name] = {"anyOf": [{"$ref": f"#/$defs/{found.__name__}"} for found in classes]}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "jumok recipe",
+        "type": "object",
+        "properties": {"task": {"enum": list(TASKS)}, **properties},
+        "required": ["data"],
+        "additionalProperties": False,
+        "$defs": definitions,
+    }

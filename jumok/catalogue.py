@@ -1,0 +1,56 @@
+"""The whole inventory on one screen: models, tasks, built-in data sets.
+
+An entry names its home as "module:Class", imported when first used, so that listing costs nothing.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from jumok.errors import ConfigError, did_you_mean
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One thing jumok offers."""
+
+    summary: str
+    home: str = ""
+
+    def load(self) -> Any:
+        """Import the entry's home."""
+        module, _, name = self.home.partition(":")
+        return getattr(import_module(module), name)
+
+
+MODELS = {
+    "transformer": Entry("Transformer, encoder-decoder (Vaswani et al. 2017)", "jumok.models.transformer:Transformer"),
+}
+
+TASKS = {
+    "translation": Entry("one sequence of tokens into another", "jumok.tasks.translation:Translation"),
+}
+
+DATASETS = {
+    "dates": Entry("dates written out in about 50 languages → ISO 8601"),
+    "copy": Entry("letters → the same letters"),
+    "reverse": Entry("letters → the same letters, last first"),
+}
+
+
+def find(kind: str, name: str, entries: Mapping[str, Entry]) -> Entry:
+    """Return the entry of a name, or say which names there are."""
+    if name not in entries:
+        raise ConfigError(f"there is no {kind} '{name}'; {did_you_mean(name, entries)}")
+    return entries[name]
+
+
+def model_class(name: str) -> Any:
+    """Return the model of a name."""
+    return find("model", name, MODELS).load()
+
+
+def task_class(name: str) -> Any:
+    """Return the task of a name."""
+    return find("task", name, TASKS).load()

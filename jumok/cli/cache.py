@@ -1,0 +1,19 @@
+"""`jumok cache`: what is kept between runs, and clearing it."""
+
+import typer
+
+
+def cache(
+    clear: bool = typer.Option(False, "--clear", help="Remove everything in the cache; it is made again when needed."),
+) -> None:
+    """Show where tokenised data is kept and how large it is, or clear it.
+
+    Example: [bold]jumok cache --clear[/bold]
+    """
+    from jumok.data.cache import cache_entries, cache_root, cache_size, clear_cache
+
+    if clear:
+        freed = clear_cache()
+        typer.echo(f"{freed / 1e6:,.1f} MB freed in {cache_root()}")
+        return
+    typer.echo(f"{cache_root()}: {len(list(cache_entries()))} entries, {cache_size() / 1e6:,.1f} MB")

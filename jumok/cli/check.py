@@ -1,0 +1,70 @@
+"""`jumok check`: the doctor, before a run."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from jumok.cli.display import counting, error_console, recipe_names
+
+if TYPE_CHECKING:
+    from jumok.doctor import Report
+
+
+def check(
+    recipe: str = typer.Argument(..., help="A recipe file, or the name of a shipped recipe (jumok list).", autocompletion=recipe_names),
+    data: Path | None = typer.Option(None, "--data", help="The folder of the recipe's files; JUMOK_DATA otherwise."),
+    overrides: list[str] = typer.Option([], "--set", help="Change a key: --set model.width=256. May be repeated."),
+    as_json: bool = typer.Option(False, "--json", help="Print JSON."),
+) -> None:
+    """Look at a recipe and its data before training: counts, samples, memory, time, problems and their cures.
+
+    Example: [bold]jumok check multi30k-en-de --data multi30k[/bold]
+    """
+    import json
+
+    from jumok import api
+
+    with counting(error_console()) as progress:
+        report = api.check(recipe, data=data, overrides=overrides, progress=progress)
+    if as_json:
+        typer.echo(json.dumps(report.to_dict(), ensure_ascii=False, indent=1))
+    else:
+        show(report)
+
+
+def show(report: "Report") -> None:
+    """Print the report for people."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from jumok.training.progress import duration
+
+    console = Console(highlight=False)
+    reasons = [name for name in next(iter(report.counts.values())) if any(counts[name] for counts in report.counts.values())]
+    table = Table("pairs", *(name.replace("_", " ") for name in reasons), box=None, padding=(0, 2))
+    for split, counts in report.counts.items():
+        table.add_row(split, *(f"{counts[name]:,}" for name in reasons))
+    console.print(table)
+    table = Table("tokens a sentence", "mean", "median", "99 % up to", "longest", box=None, padding=(0, 2))
+    for side, lengths in report.lengths.items():
+        table.add_row(side, f"{lengths.mean:.1f}", str(lengths.median), str(lengths.nearly_all), str(lengths.longest))
+    console.print(table)
+    console.print("\nthree pairs as the model sees them")
+    for source, target in report.samples:
+        console.print(f"  {' '.join(source)}\n  → {' '.join(target)}", markup=False, soft_wrap=True)
+    rows, source_length, target_length = report.largest
+    console.print(
+        f"\nvocabulary     {report.vocabularies[0]:,} source, {report.vocabularies[1]:,} target\n"
+        f"parameters     {report.parameters:,}\n"
+        f"largest batch  {rows:,} pairs of up to {source_length} and {target_length} tokens; {report.memory / 1e6:,.0f} MB at its peak\n"
+        f"padding        {report.padding:.1%}\n"
+        f"speed          {report.tokens_a_second:,.0f} target tokens/s\n"
+        f"time           {duration(report.seconds_an_epoch)} an epoch ({report.steps_an_epoch:,} steps), "
+        f"{duration(report.seconds_in_all)} in all, evaluations not counted",
+        markup=False,
+    )
+    if not report.problems:
+        console.print("\nno problems found")
+    for problem, cure in report.problems:
+        console.print(f"\nproblem  {problem}\ncure     {cure}", markup=False, soft_wrap=True)

@@ -1,0 +1,63 @@
+"""`jumok evaluate`: score a run."""
+
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from jumok.cli.display import bar, error_console, run_folders
+
+
+def evaluate(
+    run: Path = typer.Argument(..., help="A run's folder.", autocompletion=run_folders),
+    split: str = typer.Option("val", "--split", help="val, test or train."),
+    source: Path | None = typer.Option(None, "--source", help="A file of your own to translate …"),
+    target: Path | None = typer.Option(None, "--target", help="… and its reference translations."),
+    data: Path | None = typer.Option(None, "--data", help="The data folder, where it has moved since training."),
+    beam: int | None = typer.Option(None, "--beam", min=1, help="Hypotheses kept a sentence; 1 = greedy."),
+    length_penalty: float | None = typer.Option(None, "--length-penalty", help="Power of the length that scores are divided by."),
+    checkpoint: str = typer.Option("best", "--checkpoint", help="best, last or step-N."),
+    as_json: bool = typer.Option(False, "--json", help="Print JSON."),
+) -> None:
+    """Translate a held-out set and score it: BLEU, chrF, exact match, loss, by length of the source.
+
+    Example: [bold]jumok evaluate runs/multi30k-en-de --split val --beam 5[/bold]
+    """
+    import json
+
+    from jumok import api
+    from jumok.config import DecodingConfig
+
+    console = error_console()
+    predictor = api.load(run, checkpoint=checkpoint)
+    changes = {"beam": beam, "length_penalty": length_penalty}
+    options = DecodingConfig.parse(predictor.options.model_dump() | {k: v for k, v in changes.items() if v is not None}, "decoding")
+    with bar(console, "translating", None) as advance:
+        results = api.evaluate(
+            predictor, split=split, source=source, target=target, data=data, options=options,
+            progress=lambda label, done, total: advance(done),
+        )
+    if as_json:
+        typer.echo(json.dumps(results, ensure_ascii=False, indent=1))
+        return
+    name = split if source is None else "files"
+    for label, scores in results.items():
+        show(label, name, scores)
+
+
+def show(label: str, split: str, scores: dict[str, Any]) -> None:
+    """Print one corpus' scores for people."""
+    from rich.console import Console
+    from rich.table import Table
+
+    typer.echo(f"{label} ({split}), {scores['sentences']:,} sentences, beam {scores['decoding']['beam']}")
+    typer.echo(f"  BLEU {scores['bleu']:.2f}   chrF {scores['chrf']:.2f}   loss {scores['loss']:.4f}   perplexity {scores['perplexity']:.3f}")
+    typer.echo(f"  exact match ({split}): {scores['exact_match']:.1f} %")
+    table = Table("source tokens", "sentences", "BLEU", "exact match", box=None, padding=(0, 2))
+    for bucket in scores["by_length"]:
+        table.add_row(
+            f"{bucket['shortest']}-{bucket['longest']}", f"{bucket['sentences']:,}", f"{bucket['bleu']:.2f}", f"{bucket['exact_match']:.1f} %"
+        )
+    Console().print(table)
+    typer.echo(f"  {scores['bleu_signature']}")
+    typer.echo(f"  {scores['chrf_signature']}")

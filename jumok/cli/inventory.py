@@ -1,0 +1,49 @@
+"""`jumok list`: models, tasks, recipes, built-in data sets."""
+
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def inventory(
+    as_json: bool = typer.Option(False, "--json", help="Print JSON."),
+) -> None:
+    """Show models, tasks, recipes and built-in data sets.
+
+    Example: [bold]jumok list[/bold]
+    """
+    import json
+
+    from rich.console import Console
+    from rich.table import Table
+
+    from jumok.catalogue import DATASETS, MODELS, TASKS
+    from jumok.recipe import shipped_recipes
+
+    groups = {
+        "models": {name: entry.summary for name, entry in MODELS.items()},
+        "tasks": {name: entry.summary for name, entry in TASKS.items()},
+        "data sets": {name: entry.summary for name, entry in DATASETS.items()},
+        "recipes": {name: summary(path) for name, path in shipped_recipes().items()},
+    }
+    if as_json:
+        typer.echo(json.dumps(groups, ensure_ascii=False, indent=1))
+        return
+    console = Console()
+    for title, entries in groups.items():
+        table = Table(title=title, title_justify="left", title_style="bold", show_header=False, box=None, padding=(0, 2))
+        for name, text in entries.items():
+            table.add_row(name, text)
+        console.print(table)
+        console.print()
+
+
+def summary(recipe: "Path") -> str:
+    """Return the first comment of a recipe."""
+    for line in recipe.read_text(encoding="utf-8").splitlines():
+        if line.startswith("#"):
+            return line.lstrip("# ")
+    return ""

@@ -1,0 +1,57 @@
+"""`jumok look`: see where the model looked while it translated."""
+
+from pathlib import Path
+
+import typer
+
+from jumok.cli.display import run_folders
+
+
+def look(
+    run: Path = typer.Argument(..., help="A run's folder.", autocompletion=run_folders),
+    text: str = typer.Argument(..., help="The sentence to translate."),
+    target: str | None = typer.Option(None, "--target", help="Look at this translation instead of the model's own."),
+    kind: str = typer.Option("cross", "--kind", help="cross (output looks at source), encoder or decoder."),
+    layer: int | None = typer.Option(None, "--layer", min=1, help="One layer, counted from 1; the mean of all otherwise."),
+    head: int | None = typer.Option(None, "--head", min=1, help="One head, counted from 1; the mean of all otherwise."),
+    beam: int | None = typer.Option(None, "--beam", min=1, help="Hypotheses kept; 1 = greedy."),
+    checkpoint: str = typer.Option("best", "--checkpoint", help="best, last or step-N."),
+    as_json: bool = typer.Option(False, "--json", help="Print the weights as JSON."),
+) -> None:
+    """Draw the attention of a translation: a line an output token, a column a source token.
+
+    Example: [bold]jumok look runs/dates-transformer "2026년 11월 15일"[/bold]
+    """
+    import json
+
+    import torch
+    from rich.console import Console
+
+    from jumok import api
+    from jumok.config import DecodingConfig
+    from jumok.errors import ConfigError
+    from jumok.lens.terminal import draw_alignment
+
+    predictor = api.load(run, checkpoint=checkpoint)
+    changes = {"beam": beam} if beam else {}
+    options = DecodingConfig.parse(predictor.options.model_dump() | changes, "decoding")
+    explanation = predictor.explain(text, target=target, options=options)
+    maps = explanation.record.of_kind(kind)
+    if not maps:
+        raise ConfigError(f"--kind {kind}: this model has {', '.join(explanation.record.kinds) or 'no attention'}")
+    if layer is not None and layer > len(maps):
+        raise ConfigError(f"--layer {layer}: there are {len(maps)}")
+    chosen = [maps[layer - 1]] if layer else maps
+    if head is not None and head > len(chosen[0].weights):
+        raise ConfigError(f"--head {head}: there are {len(chosen[0].weights)}")
+    weights = torch.stack([found.weights[head - 1] if head else found.weights.mean(dim=0) for found in chosen]).mean(dim=0)
+    queries, keys = chosen[0].queries, chosen[0].keys
+    if as_json:
+        typer.echo(json.dumps({"text": explanation.answer.text, "queries": queries, "keys": keys, "weights": weights.tolist()}, ensure_ascii=False))
+        return
+    console = Console()
+    which = f"layer {layer}" if layer else f"mean of {len(maps)} layers"
+    which += f", head {head}" if head else f", mean of {len(chosen[0].weights)} heads"
+    console.print(f"{text}  →  {explanation.answer.text}", markup=False, highlight=False)
+    console.print(f"{kind} attention, {which}\n", markup=False, highlight=False)
+    console.print(draw_alignment(weights, queries, keys, colour=console.is_terminal), soft_wrap=True)

@@ -1,0 +1,64 @@
+"""`jumok …`: the commands, and how their errors end."""
+
+import os
+import sys
+
+import typer
+
+from jumok.cli.cache import cache
+from jumok.cli.check import check
+from jumok.cli.evaluate import evaluate
+from jumok.cli.fetch import fetch
+from jumok.cli.inventory import inventory
+from jumok.cli.look import look
+from jumok.cli.new import new
+from jumok.cli.schema import schema
+from jumok.cli.train import train
+from jumok.cli.translate import translate
+
+app = typer.Typer(
+    name="jumok",
+    help="Train, run and look inside attention models.\n\nFirst steps: [bold]jumok train dates-transformer[/bold], then "
+    '[bold]jumok translate runs/dates-transformer "2026년 11월 15일"[/bold].',
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for command, name in [(inventory, "list"), (check, None), (train, None), (new, None), (evaluate, None), (translate, None),
+                      (look, None), (fetch, None), (cache, None), (schema, None)]:  # fmt: skip
+    app.command(name)(command)
+
+
+def version(wanted: bool) -> None:
+    """Print the version and leave."""
+    if wanted:
+        from jumok import __version__
+
+        typer.echo(f"jumok {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    show_version: bool = typer.Option(False, "--version", callback=version, is_eager=True, help="Print the version."),
+) -> None:
+    """Hold the options that every command shares."""
+
+
+def main() -> None:
+    """Run the command line; a JumokError becomes one clear message and exit code 2."""
+    from jumok.errors import JumokError
+
+    try:
+        app()
+    except JumokError as error:
+        first, *rest = str(error).splitlines() or [""]
+        print("\n".join([f"jumok: {first}", *(f"       {line}" for line in rest)]), file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        print("jumok: stopped", file=sys.stderr)
+        sys.exit(130)
+    except BrokenPipeError:  # the reader of our output left, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)

@@ -1,0 +1,28 @@
+"""`jumok train`: train a recipe."""
+
+from pathlib import Path
+
+import typer
+
+from jumok.cli.display import counting, error_console, recipe_names
+
+
+def train(
+    recipe: str = typer.Argument(..., help="A recipe file, or the name of a shipped recipe (jumok list).", autocompletion=recipe_names),
+    data: Path | None = typer.Option(None, "--data", help="The folder of the recipe's files; JUMOK_DATA otherwise."),
+    out: Path | None = typer.Option(None, "--out", help="The run's folder; runs/RECIPE by default."),
+    overrides: list[str] = typer.Option([], "--set", help="Change a key: --set model.width=256. May be repeated."),
+    resume: bool = typer.Option(False, "--resume", help="Go on where the run stopped; start it where there is none."),
+) -> None:
+    """Train a model; Ctrl-C saves, and --resume goes on exactly.
+
+    Example: [bold]jumok train multi30k-en-de --data multi30k --out runs/first --set training.steps=2000[/bold]
+    """
+    from jumok import api
+
+    console = error_console()
+    with counting(console) as progress:
+        job = api.prepare_job(recipe, data=data, out=out, overrides=overrides, resume=resume, progress=progress)
+    if job.train(console):
+        typer.echo(f'Use it:    jumok translate {job.folder} "…"')
+        typer.echo(f"Score it:  jumok evaluate {job.folder}")

@@ -1,0 +1,141 @@
+"""`jumok translate`: sentences given, or a filter from standard input to standard output."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from jumok.cli.display import bar, error_console, run_folders
+
+if TYPE_CHECKING:
+    from jumok.tasks.translation import Answer
+
+CHUNK = 1024  # lines translated together when they come from a file or a pipe
+
+
+def translate(
+    run: Path = typer.Argument(..., help="A run's folder.", autocompletion=run_folders),
+    texts: list[str] = typer.Argument(None, metavar="[TEXT]...", help="Sentences; none: a line of standard input each."),
+    in_file: Path | None = typer.Option(None, "--in", help="Read lines from a file (.gz allowed)."),
+    out_file: Path | None = typer.Option(None, "--out", help="Write translations to a file."),
+    beam: int | None = typer.Option(None, "--beam", min=1, help="Hypotheses kept a sentence; 1 = greedy."),
+    n_best: int | None = typer.Option(None, "--n-best", min=1, help="Translations a sentence: lines of number, score, text."),
+    length_penalty: float | None = typer.Option(None, "--length-penalty", help="Power of the length that scores are divided by."),
+    coverage_penalty: float | None = typer.Option(None, "--coverage-penalty", min=0.0, help="Punish source words not looked at."),
+    no_repeat_ngram: int | None = typer.Option(None, "--no-repeat-ngram", min=0, help="No n-gram of this size twice."),
+    min_length: int | None = typer.Option(None, "--min-length", min=0, help="Tokens before the end is allowed."),
+    max_length: int | None = typer.Option(None, "--max-length", min=1, help="Most tokens of a translation."),
+    sample: bool = typer.Option(False, "--sample", help="Draw at random instead of searching."),
+    temperature: float | None = typer.Option(None, "--temperature", help="With --sample: below 1 safer, above 1 wilder."),
+    top_k: int | None = typer.Option(None, "--top-k", min=0, help="With --sample: from the k likeliest tokens."),
+    top_p: float | None = typer.Option(None, "--top-p", help="With --sample: from the likeliest that make up this share."),
+    seed: int | None = typer.Option(None, "--seed", min=0, help="With --sample: the same seed draws the same."),
+    prefix: str = typer.Option("", "--prefix", help="Every translation begins with this."),
+    batch_size: int | None = typer.Option(None, "--batch-size", min=1, help="Sentences translated side by side."),
+    stream: bool = typer.Option(False, "--stream", help="Show each word as it is written (greedy or --sample)."),
+    checkpoint: str = typer.Option("best", "--checkpoint", help="best, last or step-N."),
+    as_json: bool = typer.Option(False, "--json", help="A JSON object a line: text, score, tokens."),
+) -> None:
+    """Translate sentences; without any, lines from standard input in the same order.
+
+    Example: [bold]jumok translate runs/multi30k-en-de "A dog runs." --beam 5[/bold]
+
+    As a filter: [bold]jumok translate runs/multi30k-en-de < input.txt > output.txt[/bold]
+    """
+    from jumok import api
+    from jumok.config import DecodingConfig
+    from jumok.errors import ConfigError
+
+    if texts and in_file:
+        raise ConfigError("give sentences or --in FILE, not both")
+    predictor = api.load(run, checkpoint=checkpoint)
+    given = {
+        "beam": beam, "n_best": n_best, "length_penalty": length_penalty, "coverage_penalty": coverage_penalty,
+        "no_repeat_ngram": no_repeat_ngram, "min_length": min_length, "max_length": max_length, "sample": sample or None,
+        "temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed, "batch_size": batch_size,
+    }
+    changes = {key: value for key, value in given.items() if value is not None}
+    options = DecodingConfig.parse(predictor.options.model_dump() | changes, "decoding")
+    console = error_console()
+    total = len(texts) if texts else None
+    with output(out_file) as write, bar(console, "translating", total) as advance:
+        done = 0
+        for chunk in chunks(texts, in_file):
+            if stream:
+                for text in chunk:
+                    for piece in predictor.stream(text, options=options):
+                        write(piece)
+                    write("\n")
+                continue
+
+            def warn(message: str, first: int = done) -> None:
+                number, _, rest = message.removeprefix("line ").partition(" ")
+                console.print(f"warning: line {int(number) + first} {rest}", highlight=False, markup=False, soft_wrap=True)
+
+            found = predictor.answers(
+                chunk, options=options, prefixes=[prefix] * len(chunk) if prefix else None, progress=advance, warn=warn
+            )
+            for number, (text, answers) in enumerate(zip(chunk, found, strict=True), start=done + 1):
+                write(line(number, text, answers, as_json=as_json, several=options.n_best > 1) + "\n")
+            done += len(chunk)
+
+
+def line(number: int, source: str, answers: "list[Answer]", *, as_json: bool, several: bool) -> str:
+    """Return the output for one input line."""
+    import json
+
+    if as_json:
+        best, *_ = items = [{"text": a.text, "score": round(a.score, 6), "tokens": a.tokens} for a in answers]
+        return json.dumps({"source": source, **best, **({"answers": items} if several else {})}, ensure_ascii=False)
+    if several:
+        return "\n".join(f"{number}\t{answer.score:.4f}\t{answer.text}" for answer in answers)
+    return answers[0].text
+
+
+def chunks(texts: list[str] | None, in_file: Path | None) -> Iterator[list[str]]:
+    """Yield lines to translate together: all that were given, or as many as fit a chunk; from a keyboard one by one."""
+    if texts:
+        yield texts
+        return
+    from itertools import islice
+
+    from jumok.data.sources import read_lines
+
+    lines = read_lines(in_file) if in_file else (text.rstrip("\r\n") for text in sys.stdin)
+    size = 1 if in_file is None and sys.stdin.isatty() else CHUNK
+    while chunk := list(islice(lines, size)):
+        yield chunk
+
+
+class output:  # noqa: N801 - reads as a function
+    """Write to standard output, or to a file that appears under its name only when it is whole."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        self.part = path.with_name(f".{path.name}.part") if path else None
+
+    def __enter__(self):  # type: ignore[no-untyped-def]
+        from jumok.errors import DataError
+
+        if self.part is None:
+            return self._print
+        try:
+            self.file = self.part.open("w", encoding="utf-8")
+        except OSError as error:
+            raise DataError(f"--out {self.path} cannot be written: {error.strerror}") from None
+        return self.file.write
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        if self.part is not None:
+            self.file.close()
+            if kind is None and self.path is not None:
+                self.part.replace(self.path)
+            else:
+                self.part.unlink(missing_ok=True)
+
+    @staticmethod
+    def _print(text: str) -> None:
+        sys.stdout.write(text)
+        sys.stdout.flush()

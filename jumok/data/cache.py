@@ -1,0 +1,119 @@
+"""The cache: folders whose names say what is in them, built once and shared by every run.
+
+key (a hash of everything that goes in) → root/key. A folder is built beside its place and renamed when whole, so
+no half-built entry is ever seen and two processes may build the same one. Each entry carries a marker file;
+nothing without it is ever deleted.
+"""
+
+import errno
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from jumok.errors import DataError
+
+MARKER = ".made-by-jumok"
+_BUILDING = ".building-"
+
+
+class CacheEntry(NamedTuple):
+    """A finished folder of the cache and its size in bytes."""
+
+    name: str
+    size: int
+
+
+def cache_root() -> Path:
+    """Return the folder of the cache: JUMOK_CACHE, else jumok in XDG_CACHE_HOME, else ~/.cache/jumok."""
+    if chosen := os.environ.get("JUMOK_CACHE"):
+        return Path(chosen).expanduser()
+    if shared := os.environ.get("XDG_CACHE_HOME"):
+        return Path(shared).expanduser() / "jumok"
+    return Path.home() / ".cache" / "jumok"
+
+
+def cached_folder(key: str, build: Callable[[Path], None]) -> Path:
+    """Return the cache's folder for key, calling build(empty folder) first if it is not there yet."""
+    assert key and "/" not in key and not key.startswith("."), key
+    root = cache_root()
+    final = root / key
+    if final.exists():
+        return final
+    building = root / f"{_BUILDING}{key}-{os.getpid()}-{os.urandom(4).hex()}"
+    try:
+        building.mkdir(parents=True)
+        (building / MARKER).write_text(key + "\n", encoding="utf-8")
+        build(building)
+        _rename(building, final)
+    except OSError as error:
+        raise _explained(root, error) or error from None
+    finally:
+        shutil.rmtree(building, ignore_errors=True)
+    return final
+
+
+def _rename(building: Path, final: Path) -> None:
+    try:
+        os.rename(building, final)
+    except OSError:
+        if not final.exists():  # else another process was quicker; its folder has the same content
+            raise
+
+
+def _explained(root: Path, error: OSError) -> DataError | None:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return DataError(
+            f"the disk of the cache folder {root} is full; "
+            "free it with jumok cache --clear, or set JUMOK_CACHE to a folder with more room."
+        )
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST):
+        return DataError(f"cannot write to the cache folder {root} ({error.strerror}); set JUMOK_CACHE to a folder of yours.")
+    return None
+
+
+def cache_entries() -> list[CacheEntry]:
+    """Return the finished entries, sorted by name."""
+    return [CacheEntry(folder.name, _size(folder)) for folder in _ours() if not folder.name.startswith(_BUILDING)]
+
+
+def cache_size() -> int:
+    """Return the bytes all entries take, unfinished ones included."""
+    return sum(_size(folder) for folder in _ours())
+
+
+def clear_cache() -> int:
+    """Delete every entry and return the bytes freed; what another process builds at this moment stays."""
+    freed = 0
+    for folder in _ours():
+        if _being_built(folder):
+            continue
+        size = _size(folder)
+        shutil.rmtree(folder, ignore_errors=True)
+        freed += size - (_size(folder) if folder.exists() else 0)
+    return freed
+
+
+def _ours() -> list[Path]:
+    root = cache_root()
+    if not root.is_dir():
+        return []
+    return sorted(folder for folder in root.iterdir() if (folder / MARKER).is_file() and not folder.is_symlink())
+
+
+def _size(folder: Path) -> int:
+    return sum(file.lstat().st_size for file in folder.rglob("*") if file.is_file())
+
+
+def _being_built(folder: Path) -> bool:
+    if not folder.name.startswith(_BUILDING):
+        return False
+    process = int(folder.name.rsplit("-", 2)[1])
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True

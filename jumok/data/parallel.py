@@ -1,0 +1,190 @@
+"""From a recipe's [data] to tokenizers and stores of pairs, each made once and kept in the cache.
+
+files or built-in set → pairs of text → tokenizers (trained on train) → PairStore a corpus
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Literal
+
+from jumok.config import Corpus, ParallelData, TokenizerConfig
+from jumok.data.cache import cached_folder
+from jumok.data.fetch import DOWNLOADS, data_home
+from jumok.data.sources import content_hash, find_file, read_pairs, tidy
+from jumok.data.store import PairStore, build_pair_store
+from jumok.data.tokenizer import Tokenizer
+from jumok.errors import ConfigError, DataError, did_you_mean
+
+Split = Literal["train", "val", "test"]
+Pairs = Iterator[tuple[str, str]]
+Progress = Callable[[str, int], None]  # what is being done, and how many pairs are through
+FORMAT = 1  # of what stands in the cache; raise it when the contents change
+SEED_OF_BUILT_IN = 1
+
+
+def dates_pairs(split: Split, size: int) -> list[tuple[str, str]]:
+    """Return pairs of the set `dates`."""
+    from jumok.data import dates  # brings in Babel
+
+    return dates.pairs(split, size, SEED_OF_BUILT_IN)
+
+
+def toy_pairs(name: str) -> Callable[[Split, int], list[tuple[str, str]]]:
+    """Return the maker of a toy set's pairs."""
+    from jumok.data import toys
+
+    return lambda split, size: toys.pairs(name, split, size, SEED_OF_BUILT_IN)
+
+
+BUILT_IN: dict[str, Callable[[Split, int], list[tuple[str, str]]]] = {
+    "dates": dates_pairs,
+    "copy": toy_pairs("copy"),
+    "reverse": toy_pairs("reverse"),
+}
+
+
+def data_folders(data: Path | None, name: str, recipe: Path | None = None) -> list[Path]:
+    """Return where relative files are looked for: the given folder, JUMOK_DATA, the recipe's, here, jumok fetch's."""
+    roots = [data, Path(os.environ["JUMOK_DATA"]) if os.environ.get("JUMOK_DATA") else None, recipe and recipe.parent, Path.cwd()]
+    folders = []
+    for root in filter(None, roots):
+        folders += [root / name, root] if name else [root]
+    return list(dict.fromkeys(folder.absolute() for folder in [*folders, data_home() / name if name else data_home()]))
+
+
+@dataclass
+class ParallelCorpora:
+    """The pairs of a recipe: read, tidied, tokenised, stored."""
+
+    data: ParallelData
+    config: TokenizerConfig
+    folders: Sequence[Path]
+    progress: Progress = lambda what, done: None
+    tokenizers: tuple[Tokenizer, Tokenizer] | None = None  # given by a run; trained otherwise
+
+    def __post_init__(self) -> None:
+        if self.data.set and self.data.set not in BUILT_IN:
+            raise ConfigError(f"data.set = '{self.data.set}' is not a built-in set; {did_you_mean(self.data.set, BUILT_IN)}")
+
+    @cached_property
+    def source_tokenizer(self) -> Tokenizer:
+        """The source side's tokenizer."""
+        return self._tokenizers[0]
+
+    @cached_property
+    def target_tokenizer(self) -> Tokenizer:
+        """The target side's tokenizer; the source's own where shared."""
+        return self._tokenizers[1]
+
+    @cached_property
+    def _tokenizers(self) -> tuple[Tokenizer, Tokenizer]:
+        if self.tokenizers is not None:
+            return self.tokenizers
+        folder = cached_folder(self._key("tokenizer", self.config.model_dump(exclude={"dropout"})), self._train_tokenizers)
+        source = Tokenizer.load(folder / "source.json")
+        return source, source if self.config.shared else Tokenizer.load(folder / "target.json")
+
+    def _train_tokenizers(self, folder: Path) -> None:
+        def texts(sides: tuple[int, ...]) -> Iterator[str]:
+            for number, pair in enumerate(self._train_pairs()):
+                if number % 1000 == 0:
+                    self.progress("training the tokenizer", number)
+                for side in sides:
+                    yield tidy(pair[side], self.data.lowercase)
+
+        if self.config.shared:
+            Tokenizer.train(texts((0, 1)), self.config).save(folder / "source.json")
+        else:
+            Tokenizer.train(texts((0,)), self.config).save(folder / "source.json")
+            Tokenizer.train(texts((1,)), self.config).save(folder / "target.json")
+
+    @cached_property
+    def train(self) -> PairStore:
+        """All training pairs in one store."""
+        store = self._store("train", self._train_pairs, keep_all=False)
+        if not len(store):
+            raise DataError(f"no training pair is left: {store.counts.sentence()}. Look at data.max_length and data.max_ratio.")
+        return store
+
+    def evaluation(self, split: Split) -> dict[str, PairStore]:
+        """Return each corpus of val or test by its label, nothing dropped."""
+        if self.data.set:
+            maker, size = BUILT_IN[self.data.set], self.data.size if split == "train" else 0
+            return {self.data.set: self._store(split, lambda: iter(maker(split, size)), keep_all=True)}
+        corpora: list[Corpus] = getattr(self.data, split)
+        if not corpora and split == "val":
+            return {"held out": self._store("held out", lambda: self._divided(held_out=True), keep_all=True)}
+        if not corpora:
+            raise DataError(f"the recipe has no {split} data; add {split} = {{…}} to [data], or give --source and --target")
+        return {corpus.label: self.corpus_store(corpus) for corpus in corpora}
+
+    def corpus_store(self, corpus: Corpus) -> PairStore:
+        """Return the store of one corpus, nothing dropped."""
+        return self._store(corpus.model_dump_json(), lambda: read_pairs(corpus, self.folders), keep_all=True, files=[corpus])
+
+    def _store(self, what: str, pairs: Callable[[], Pairs], *, keep_all: bool, files: list[Corpus] | None = None) -> PairStore:
+        parts = [what, keep_all, self.source_tokenizer.fingerprint, self.target_tokenizer.fingerprint]
+
+        def build(folder: Path) -> None:
+            build_pair_store(
+                pairs(), source_tokenizer=self.source_tokenizer, target_tokenizer=self.target_tokenizer, data=self.data,
+                folder=folder, keep_all=keep_all, progress=lambda done: self.progress("tokenising", done),
+            )
+
+        return PairStore.open(cached_folder(self._key("pairs", parts, files), build))
+
+    def _key(self, kind: str, parts: object, files: list[Corpus] | None = None) -> str:
+        """Return a name that changes with everything the contents depend on."""
+        data = self.data.model_dump(exclude={"val", "test", "folder", "train"})
+        text = json.dumps([FORMAT, kind, data, parts, self._content(files)], sort_keys=True, default=str)
+        return f"{kind}-{hashlib.sha256(text.encode()).hexdigest()[:32]}"
+
+    def _content(self, files: list[Corpus] | None) -> object:
+        if self.data.set and files is None:
+            import babel
+
+            return [self.data.set, babel.__version__]
+        corpora = self.data.train if files is None else files
+        return [[corpus.model_dump(), content_hash(self._paths(corpus))] for corpus in corpora]
+
+    def _paths(self, corpus: Corpus) -> list[Path]:
+        names = [corpus.file] if corpus.file else [corpus.source, corpus.target]
+        try:
+            return [find_file(name, self.folders) for name in names]
+        except DataError as error:
+            if self.data.folder in DOWNLOADS:
+                raise DataError(f"{error}\nThis set has a public home: jumok fetch {self.data.folder}") from None
+            raise
+
+    def _train_pairs(self) -> Pairs:
+        if self.data.set:
+            return iter(BUILT_IN[self.data.set]("train", self.data.size))
+        return self._files() if self.data.val else self._divided(held_out=False)
+
+    def _files(self) -> Pairs:
+        for corpus in self.data.train:
+            self._paths(corpus)
+            yield from read_pairs(corpus, self.folders)
+
+    def _divided(self, *, held_out: bool) -> Pairs:
+        """Yield the held-out pairs or the rest; pairs with the same source always fall on the same side."""
+        share = self._held_out_share
+        for pair in self._files():
+            digest = hashlib.sha256(tidy(pair[0], self.data.lowercase).encode()).digest()
+            if (int.from_bytes(digest[:8], "big") / 2**64 < share) == held_out:
+                yield pair
+
+    @cached_property
+    def _held_out_share(self) -> float:
+        total = sum(1 for _ in self._files())
+        if total < 20:
+            raise DataError(f"{total} pairs are too few to hold some out for val; name val files in [data]")
+        wanted = self.data.hold_out or max(min(total // 20, 1000), 1)
+        if wanted >= total:
+            raise ConfigError(f"data.hold_out = {wanted:,} leaves nothing of {total:,} pairs to train on")
+        return wanted / total

@@ -1,0 +1,245 @@
+"""Text to token ids and back. Hugging Face `tokenizers` does the work; jumok decides how it is set up.
+
+texts → Tokenizer.train → tokenizer.json → encode → ids → decode → text
+Special ids are never made from text: a sentence that contains "[END]" is split like any other, because the file
+registers no special tokens with the library; models put START and END in themselves.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, Self
+
+from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
+from tokenizers import Tokenizer as Library
+
+from jumok.config import TokenizerConfig
+from jumok.errors import ConfigError, DataError, RunError
+
+PAD, UNKNOWN, START, END = 0, 1, 2, 3
+SPECIALS = ("[PAD]", "[UNK]", "[START]", "[END]")
+SPACE = "▁"  # marks a space inside a token, as in SentencePiece
+_BYTES = 256
+
+
+def _byte_letters() -> dict[str, int]:
+    """Return the letter that stands for each byte in a byte-level token (GPT-2's table)."""
+    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    hidden = [byte for byte in range(_BYTES) if byte not in printable]
+    return {chr(byte): byte for byte in printable} | {chr(_BYTES + i): byte for i, byte in enumerate(hidden)}
+
+
+BYTE_OF_LETTER = _byte_letters()
+
+
+class Tokenizer:
+    """A trained vocabulary. Equal texts give equal vocabularies, byte for byte."""
+
+    def __init__(self, content: str) -> None:
+        """Wrap the content of a tokenizer.json."""
+        self._content = content
+        self._library = Library.from_str(content)
+        self.kind = _kind(json.loads(content))
+        self.fingerprint = hashlib.sha256(content.encode()).hexdigest()
+        size = self._library.get_vocab_size()
+        self._tokens = [*SPECIALS, *(self._library.id_to_token(index) for index in range(len(SPECIALS), size))]
+
+    @classmethod
+    def train(cls, texts: Iterable[str], config: TokenizerConfig) -> Self:
+        """Return a tokenizer whose vocabulary suits texts."""
+        smallest = len(SPECIALS) + (_BYTES if config.kind == "bpe" else 1)
+        if config.vocabulary < smallest:
+            raise ConfigError(
+                f"tokenizer.vocabulary = {config.vocabulary} is too small for kind '{config.kind}', which needs at least "
+                f"{smallest}{' (every byte and 4 special tokens)' if config.kind == 'bpe' else ''}; raise it or choose another kind"
+            )
+        texts = iter(texts)
+        first = next((text for text in texts if text.strip()), None)
+        if first is None:
+            raise DataError("there is no text to train a tokenizer on: every line is empty; check the files in [data] train.")
+        library, trainer = _SETUPS[config.kind](config)
+        library.train_from_iterator(_blocks(first, texts), trainer)
+        content = json.loads(library.to_str())
+        content["added_tokens"] = []  # else the library would find special tokens inside text
+        if config.kind == "unigram":
+            _make_unigram_reproducible(content["model"])
+            if len(content["model"]["vocab"]) > config.vocabulary:
+                raise ConfigError(
+                    f"tokenizer.vocabulary = {config.vocabulary} is too small for the characters of this text; "
+                    f"kind 'unigram' needs at least {len(content['model']['vocab'])}, or choose kind 'bpe'"
+                )
+        return cls(json.dumps(content, ensure_ascii=False))
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """Return the tokenizer saved at path."""
+        try:
+            return cls(Path(path).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise RunError(f"{path} is missing; a run's folder needs its tokenizer. Copy it from where the run was made.") from None
+        except Exception as error:  # the library raises bare Exceptions for whatever does not parse
+            raise RunError(f"{path} is damaged ({str(error).splitlines()[0]}); restore it from a copy, or train again.") from None
+
+    def save(self, path: Path) -> None:
+        """Write the tokenizer as a Hugging Face tokenizer.json."""
+        Path(path).write_text(self._content, encoding="utf-8")
+
+    def __reduce__(self) -> tuple[type[Self], tuple[str]]:
+        return type(self), (self._content,)
+
+    def __len__(self) -> int:
+        return len(self._tokens)
+
+    @property
+    def vocabulary(self) -> dict[str, int]:
+        """The id of each token, as the library spells tokens."""
+        return {token: index for index, token in enumerate(self._tokens)}
+
+    def encode(self, texts: Sequence[str]) -> list[list[int]]:
+        """Return the ids of each text, without special tokens, on all cores."""
+        return [encoding.ids for encoding in self._library.encode_batch_fast(list(texts), add_special_tokens=False)]
+
+    def encode_words(self, texts: Sequence[str]) -> list[tuple[list[int], list[int]]]:
+        """Return for each text its ids and, for each id, the number of the word it belongs to."""
+        encodings = self._library.encode_batch(list(texts), add_special_tokens=False)
+        return [(encoding.ids, encoding.word_ids) for encoding in encodings]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """Return the text of ids, special ones left out."""
+        text: str = self._library.decode([int(index) for index in ids if index >= len(SPECIALS)])
+        return text
+
+    def labels(self, ids: Sequence[int]) -> list[str]:
+        """Return a readable name for each id: spaces as ▁, bytes of unfinished characters as <EC>."""
+        return [self._label(int(index)) for index in ids]
+
+    def _label(self, index: int) -> str:
+        token = self._tokens[index]
+        if self.kind != "bpe" or index < len(SPECIALS):
+            return token.replace(" ", SPACE)
+        raw = bytes(BYTE_OF_LETTER[letter] for letter in token)
+        try:
+            return raw.decode("utf-8").replace(" ", SPACE)
+        except UnicodeDecodeError:
+            return "".join(SPACE if byte == 0x20 else chr(byte) if byte < 0x7F else f"<{byte:02X}>" for byte in raw)
+
+
+def _blocks(first: str, texts: Iterable[str]) -> Iterable[list[str]]:
+    yield [first]
+    iterator = iter(texts)
+    while block := list(islice(iterator, 1000)):
+        yield block
+
+
+def _kind(content: dict[str, Any]) -> str:
+    if content["model"]["type"] == "WordLevel":
+        return "character" if content["decoder"]["type"] == "Fuse" else "word"
+    return {"BPE": "bpe", "Unigram": "unigram"}[content["model"]["type"]]
+
+
+# --- one set-up a kind
+
+
+def _bpe(config: TokenizerConfig) -> tuple[Library, Any]:
+    """Set up byte-level BPE: any text can be written and read back exactly."""
+    library = Library(models.BPE())
+    library.normalizer = normalizers.Prepend(" ")  # so that a word is the same token first and later in a sentence
+    byte_level = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    library.pre_tokenizer = _with_digits(byte_level, config, before=True)
+    library.decoder = decoders.Sequence([decoders.ByteLevel(), decoders.Strip(" ", 1, 0)])
+    return library, trainers.BpeTrainer(
+        vocab_size=config.vocabulary,
+        min_frequency=config.min_frequency,
+        special_tokens=list(SPECIALS),
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+
+
+def _unigram(config: TokenizerConfig) -> tuple[Library, Any]:
+    """Set up a unigram language model over pieces; characters never seen become UNKNOWN."""
+    library = Library(models.Unigram())
+    library.pre_tokenizer = _with_digits(pre_tokenizers.Metaspace(), config)
+    library.decoder = decoders.Metaspace()
+    return library, trainers.UnigramTrainer(
+        vocab_size=config.vocabulary, special_tokens=list(SPECIALS), unk_token=SPECIALS[UNKNOWN], show_progress=False
+    )
+
+
+def _word(config: TokenizerConfig) -> tuple[Library, Any]:
+    """Set up whole words and single punctuation marks; a mark on each says whether a space came before."""
+    library = Library(models.WordLevel(unk_token=SPECIALS[UNKNOWN]))
+    library.normalizer = normalizers.Sequence([normalizers.Prepend(SPACE), normalizers.Replace(" ", SPACE)])
+    piece = Regex(rf"{SPACE}?(?:[\p{{P}}\p{{S}}--{SPACE}]|[^\p{{P}}\p{{S}}\s]+)|{SPACE}|\s".replace(f"--{SPACE}", f"&&[^{SPACE}]"))
+    library.pre_tokenizer = _with_digits(pre_tokenizers.Split(piece, "isolated"), config)
+    library.decoder = decoders.Metaspace()
+    return library, _word_trainer(config)
+
+
+def _character(config: TokenizerConfig) -> tuple[Library, Any]:
+    """Set up single characters, the space among them."""
+    library = Library(models.WordLevel(unk_token=SPECIALS[UNKNOWN]))
+    library.pre_tokenizer = pre_tokenizers.Split("", "isolated")
+    library.decoder = decoders.Fuse()
+    return library, _word_trainer(config)
+
+
+_SETUPS = {"bpe": _bpe, "unigram": _unigram, "word": _word, "character": _character}
+
+
+def _word_trainer(config: TokenizerConfig) -> Any:
+    return trainers.WordLevelTrainer(
+        vocab_size=config.vocabulary,
+        min_frequency=config.min_frequency,
+        special_tokens=list(SPECIALS),
+        show_progress=False,
+    )
+
+
+def _with_digits(splitter: Any, config: TokenizerConfig, *, before: bool = False) -> Any:
+    if not config.split_digits:
+        return splitter
+    digits = pre_tokenizers.Digits(individual_digits=True)
+    return pre_tokenizers.Sequence([digits, splitter] if before else [splitter, digits])
+
+
+def _make_unigram_reproducible(model: dict[str, Any]) -> None:
+    """Order the pieces, and smooth what depends on the order in which the library's hash tables are walked.
+
+    That is the last digits of the scores, and the scores of rare single characters, which the library puts a tiny
+    step apart at the bottom. The special tokens are respelt with a space, which no piece of text holds here,
+    because the model would otherwise find them in text.
+    """
+    specials, pieces = model["vocab"][: len(SPECIALS)], model["vocab"][len(SPECIALS) :]
+    lowest = min(score for _, score in pieces)
+    bottom = lowest + 1e-4 * sum(len(piece) == 1 for piece, _ in pieces)
+    scores = {piece: round(lowest if len(piece) == 1 and score <= bottom else score, 6) for piece, score in pieces}
+    ordered = sorted(scores.items(), key=lambda item: (-item[1], item[0]))
+    model["vocab"] = [[name + " ", score] for name, score in specials] + [[piece, score] for piece, score in ordered]
+
+
+# --- forks
+
+# The library warns about every fork after parallel work and may hang in the child. Setting its variable around
+# the fork keeps the parent parallel, the child serial and the terminal quiet; a user's own setting is left alone.
+_VARIABLE = "TOKENIZERS_PARALLELISM"
+_set_by_us: list[bool] = []
+
+
+def _before_fork() -> None:
+    if _VARIABLE not in os.environ:
+        os.environ[_VARIABLE] = "false"
+        _set_by_us.append(True)
+
+
+def _after_fork_in_parent() -> None:
+    if _set_by_us:
+        _set_by_us.clear()
+        os.environ.pop(_VARIABLE, None)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork_in_parent)

@@ -1,0 +1,5 @@
+"""One search for every decoder, recurrent or Transformer: it sees token ids, logits and an opaque state."""
+
+from jumok.decoding.engine import Hypothesis, generate, stream
+
+__all__ = ["Hypothesis", "generate", "stream"]

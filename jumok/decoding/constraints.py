@@ -1,0 +1,83 @@
+"""What a hypothesis may not write next: forbidden tokens get −∞ before a strategy chooses.
+
+logits (R, V), rows' history → the same logits, changed in place
+
+Probabilities are taken before this, so a hypothesis' score is what the model itself gives its tokens.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+if TYPE_CHECKING:
+    from jumok.decoding.engine import Rows
+
+# R rows · V vocabulary · T tokens written · W windows · n size of an n-gram
+
+FORBIDDEN = float("-inf")
+
+
+def forbid(logits: Tensor, tokens: Sequence[int]) -> None:
+    """Forbid tokens in every row of logits (R, V)."""
+    if tokens:
+        logits.index_fill_(1, torch.tensor(tokens, device=logits.device), FORBIDDEN)
+
+
+def forbid_early_end(logits: Tensor, length: Tensor, *, end: int, minimum: int) -> None:
+    """Forbid the end in rows whose length (R,) is below the minimum."""
+    early = length < minimum
+    if early.any():
+        logits[early.to(logits.device), end] = FORBIDDEN
+
+
+def forbid_repeats(logits: Tensor, history: Tensor, *, length: Tensor, size: int) -> None:
+    """Forbid tokens that would repeat an n-gram of this size in a row's history (R, T) of length (R,)."""
+    longest = int(length.max())
+    if longest < size:
+        return
+    history, length = history[:, :longest].to(logits.device), length.to(logits.device)
+    windows = history.unfold(1, size, 1)  # (R, W, n)
+    places = length[:, None] + torch.arange(1 - size, 0, device=logits.device)
+    latest = history.gather(1, places.clamp(min=0))  # (R, n - 1): what the next token completes
+    complete = torch.arange(size, longest + 1, device=logits.device) <= length[:, None]  # (R, W)
+    repeats = complete & (windows[..., :-1] == latest[:, None]).all(dim=2)
+    # Adding 0 or −∞ lets windows that share their last token meet in one place without a race.
+    logits.scatter_add_(1, windows[..., -1], logits.new_zeros(repeats.shape).masked_fill_(repeats, FORBIDDEN))
+
+
+def force(logits: Tensor, rows: Tensor, *, tokens: Tensor, values: Tensor) -> None:
+    """Leave rows (F,) of logits nothing but their tokens (F,), which keep these values (F,)."""
+    logits[rows] = FORBIDDEN
+    logits[rows, tokens] = values
+
+
+@dataclass(frozen=True)
+class Constraints:
+    """All rules of one call, in the order in which they outrank each other."""
+
+    start: int
+    end: int
+    pad: int
+    min_length: int
+    no_repeat_ngram: int
+
+    def apply(self, logits: Tensor, rows: "Rows") -> None:
+        """Forbid in logits (R, V) what rows may not write next; a prefix outranks every other rule."""
+        forced = (rows.length < rows.prefix_length).nonzero()[:, 0]
+        tokens = rows.prefix[forced, rows.length[forced]].to(logits.device)
+        forced = forced.to(logits.device)
+        values = logits[forced, tokens]
+        ending = logits[:, self.end].clone() if self.no_repeat_ngram else None
+
+        forbid(logits, sorted({self.start, self.pad} - {self.end}))  # some models start with their end token
+        forbid_early_end(logits, rows.length, end=self.end, minimum=self.min_length)
+        if ending is not None:
+            forbid_repeats(logits, rows.tokens, length=rows.length, size=self.no_repeat_ngram)
+            # A row with nothing left to write may end, however short it is.
+            stuck = logits.amax(dim=1) == FORBIDDEN
+            logits[:, self.end] = torch.where(stuck, ending, logits[:, self.end])
+        if len(forced):
+            force(logits, forced, tokens=tokens, values=values)

@@ -1,0 +1,338 @@
+"""The one search loop: it drives any StepDecoder and knows nothing about what is inside.
+
+inputs → longest first → encode → prefill (start and prefix) → [extend → constrain → choose → select rows]* → hypotheses
+
+- A strategy (beam.py, sampling.py) chooses; constraints.py forbids; this file keeps the books and the batch full.
+- Sentences that are done leave the batch at once. Waiting ones take their room as soon as a quarter of it is free:
+  they are encoded, prefilled and joined to the running rows, which may be at different lengths.
+- The books (Rows) live on the CPU, where they are small; logits and states stay on the model's device.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Protocol
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from jumok.config import DecodingConfig
+from jumok.decoding.beam import Beam
+from jumok.decoding.constraints import Constraints
+from jumok.decoding.sampling import Choice, Greedy, Sampler, Step
+from jumok.errors import ConfigError
+from jumok.nn.state import DecoderState, StepDecoder
+
+# B new sentences · R rows · T room for tokens · P longest prefix · S source · n tokens at once · V vocabulary
+
+# As StepDecoder.extend, and the source attention (R, n, S) behind each logit, averaged over heads and layers.
+ObservedExtend = Callable[[Tensor, Any], tuple[Tensor, Any, Tensor]]
+
+UNSEEN = 1e-6  # least attention that coverage counts, so that its logarithm exists
+
+
+@dataclass(frozen=True, slots=True)
+class Hypothesis:
+    """An answer: its tokens without start and end, and how likely the model finds them."""
+
+    tokens: list[int]
+    finished: bool  # False: cut at the longest length
+    log_probability: float  # of all tokens, the end included
+    score: float  # log_probability ÷ length ** length_penalty, plus the coverage penalty: what ranks
+    token_log_probabilities: list[float]  # one more than tokens when finished: the end's
+
+
+class Strategy(Protocol):
+    """What chooses the next tokens."""
+
+    rows_each: int
+
+    def begin(self, rows: "Rows") -> None:
+        """Prepare rows of new sentences, rows_each of them a sentence."""
+
+    def advance(self, logits: Tensor, normaliser: Tensor, rows: "Rows") -> Step:
+        """Choose from constrained logits (R, V), whose log-sum was normaliser (R,)."""
+
+
+@dataclass
+class Rows:
+    """The books of hypotheses in the making: every field has a row each."""
+
+    sentence: Tensor  # (R,) its place in the call
+    longest: Tensor  # (R,) most tokens it may have, the end included
+    length: Tensor  # (R,) tokens so far
+    total: Tensor  # (R,) log-probability so far
+    tokens: Tensor  # (R, T)
+    log_probabilities: Tensor  # (R, T)
+    prefix: Tensor  # (R, P)
+    prefix_length: Tensor  # (R,)
+    noise: Tensor  # (R, T) uniform random numbers when sampling, else (R, 0)
+    covered: Tensor  # (R, S) attention that each source position had so far, (R, 0) when nobody asks
+    source: Tensor  # (R, S) which source positions are real
+
+    def __len__(self) -> int:
+        return len(self.sentence)
+
+    def select(self, rows: Tensor) -> "Rows":
+        """Return rows (R',): reordered, repeated or left out."""
+        return Rows(*(getattr(self, field.name).index_select(0, rows) for field in fields(self)))
+
+    def join(self, other: "Rows") -> "Rows":
+        """Return both, other's rows last, with zeros where the other is wider."""
+        joined = []
+        for field in fields(self):
+            ours, theirs = getattr(self, field.name), getattr(other, field.name)
+            if ours.dim() == 2:
+                width = max(ours.shape[1], theirs.shape[1])
+                ours, theirs = (F.pad(part, (0, width - part.shape[1])) for part in (ours, theirs))
+            joined.append(torch.cat([ours, theirs]))
+        return Rows(*joined)
+
+    def follow(self, choice: Choice) -> "Rows":
+        """Return the rows that choice continues, each with its new token."""
+        unmoved = len(choice.parents) == len(self) and torch.equal(choice.parents, torch.arange(len(self)))
+        rows = self if unmoved else self.select(choice.parents)
+        rows.tokens.scatter_(1, rows.length[:, None], choice.tokens[:, None])
+        rows.log_probabilities.scatter_(1, rows.length[:, None], choice.log_probabilities[:, None])
+        rows.length = rows.length + 1
+        rows.total = rows.total + choice.log_probabilities
+        return rows
+
+
+def generate(
+    decoder: StepDecoder,
+    inputs: Sequence[Any],
+    *,
+    collate: Callable[[Sequence[Any]], Any],
+    lengths: Sequence[int],
+    options: DecodingConfig,
+    start: int,
+    end: int,
+    pad: int,
+    prefixes: Sequence[Sequence[int]] | None = None,
+    limit: int = 0,
+    progress: Callable[[int], None] | None = None,
+    observed_extend: ObservedExtend | None = None,
+) -> list[list[Hypothesis]]:
+    """Return the n best hypotheses of each input, best first, in the order of the inputs.
+
+    lengths are those of the sources, limit the most tokens the model can write (0: any number). progress is told how
+    many sentences are done since it was last called. observed_extend is needed for a coverage penalty.
+    """
+    with torch.inference_mode():
+        search = Search(
+            decoder, inputs, collate=collate, lengths=lengths, options=options, start=start, end=end, pad=pad,
+            prefixes=prefixes, limit=limit, observed_extend=observed_extend,
+        )  # fmt: skip
+        waiting = sorted(range(len(inputs)), key=lambda index: lengths[index])  # the longest last: taken from the end
+        done = 0
+        while waiting or search.rows is not None:
+            if waiting and (search.rows is None or 4 * search.room >= options.batch_size):
+                search.admit([waiting.pop() for _ in range(min(search.room, len(waiting)))])
+            else:
+                search.step()
+            reached = len(inputs) - len(waiting) - search.running
+            if progress is not None and reached > done:
+                progress(reached - done)
+            done = reached
+    ranked = (sorted(found, key=lambda hypothesis: -hypothesis.score) for found in search.found)
+    return [found[: options.n_best] for found in ranked]
+
+
+@torch.inference_mode()
+def stream(
+    decoder: StepDecoder,
+    source: Any,
+    *,
+    collate: Callable[[Sequence[Any]], Any],
+    length: int,
+    options: DecodingConfig,
+    start: int,
+    end: int,
+    pad: int,
+    prefix: Sequence[int] = (),
+    limit: int = 0,
+) -> Iterator[tuple[int, float]]:
+    """Yield the tokens of one input's answer and their log-probabilities as they are chosen, the end left out.
+
+    Drawn at random when options.sample, else greedy whatever the beam: a beam knows its first word only at the end.
+    """
+    single = options.model_copy(update={"beam": 1, "n_best": 1, "coverage_penalty": 0.0})
+    search = Search(
+        decoder, [source], collate=collate, lengths=[length], options=single, start=start, end=end, pad=pad,
+        prefixes=[prefix], limit=limit,
+    )  # fmt: skip
+    search.admit([0])
+    told = 0
+    while search.rows is not None:
+        written = int(search.rows.length[0])
+        for place in range(told, written):
+            yield int(search.rows.tokens[0, place]), float(search.rows.log_probabilities[0, place])
+        told = written
+        search.step()
+    answer = search.found[0][0]
+    yield from list(zip(answer.tokens, answer.token_log_probabilities, strict=False))[told:]
+
+
+class Search:
+    """A batch of hypotheses in the making, and those that are found."""
+
+    def __init__(
+        self,
+        decoder: StepDecoder,
+        inputs: Sequence[Any],
+        *,
+        collate: Callable[[Sequence[Any]], Any],
+        lengths: Sequence[int],
+        options: DecodingConfig,
+        start: int,
+        end: int,
+        pad: int,
+        prefixes: Sequence[Sequence[int]] | None = None,
+        limit: int = 0,
+        observed_extend: ObservedExtend | None = None,
+    ) -> None:
+        assert not getattr(decoder, "training", False), "call decoder.eval() first: dropout would change every answer"
+        assert len(lengths) == len(inputs), f"{len(lengths)} lengths for {len(inputs)} inputs"
+        assert prefixes is None or len(prefixes) == len(inputs), "a prefix for each input, or none at all"
+        if options.coverage_penalty and observed_extend is None:
+            raise ConfigError(
+                f"coverage_penalty = {options.coverage_penalty} needs attention over the source, and this model has no "
+                "source attention to cover; set coverage_penalty = 0"
+            )
+        self.decoder, self.inputs, self.collate, self.options = decoder, inputs, collate, options
+        self.start, self.end = start, end
+        self.prefixes = prefixes if prefixes is not None else [()] * len(inputs)
+        self.longest = [_longest(length, options, limit=limit) for length in lengths]
+        for prefix, longest in zip(self.prefixes, self.longest, strict=True):
+            _check_prefix(prefix, longest, end=end)
+        self.observed_extend = observed_extend if options.coverage_penalty else None
+        self.constraints = Constraints(start, end, pad, options.min_length, options.no_repeat_ngram)
+        self.strategy = choose_strategy(options, sentences=len(inputs), end=end)
+        self.found: list[list[Hypothesis]] = [[] for _ in inputs]
+        self.rows: Rows | None = None
+        self.state: DecoderState | None = None
+        self.next: Tensor = torch.zeros(0, dtype=torch.int64)  # (R,): tokens chosen, not yet fed to the decoder
+        self.running = 0  # sentences that have rows
+
+    @property
+    def room(self) -> int:
+        """How many more sentences the batch can take."""
+        return self.options.batch_size - self.running
+
+    def admit(self, indices: Sequence[int]) -> None:
+        """Encode new sentences, choose their first tokens and join them to those that run."""
+        memory = self.decoder.encode(self.collate([self.inputs[index] for index in indices]))
+        rows = self._open(indices, mask=memory.mask)
+        shared = int(rows.prefix_length.min())  # this much of the prefixes in one go, the rest token by token
+        start = torch.full((len(rows), 1), self.start)
+        tokens = torch.cat([start, rows.prefix[:, :shared]], dim=1).to(memory.mask.device)
+        logits, state = self._extend(tokens, self.decoder.start(memory), rows)
+        if shared:
+            given = logits[:, :-1].float()
+            log_probabilities = given.gather(2, tokens[:, 1:, None])[..., 0] - given.logsumexp(dim=2)
+            rows.tokens[:, :shared] = rows.prefix[:, :shared]
+            rows.log_probabilities[:, :shared] = log_probabilities.cpu()
+            rows.total = log_probabilities.sum(dim=1).cpu()
+            rows.length = rows.length + shared
+        copies = torch.arange(len(rows)).repeat_interleave(self.strategy.rows_each)
+        rows = rows.select(copies)
+        self.strategy.begin(rows)
+        going = self._choose(logits[:, -1].float()[copies.to(logits.device)], rows)
+        if not len(going.parents):
+            return
+        rows, state = rows.follow(going), state.select(copies[going.parents])
+        if self.rows is not None and self.state is not None:
+            rows, state = self.rows.join(rows), self.state.join(state)
+        self._run(rows, state, torch.cat([self.next, going.tokens]))
+
+    def step(self) -> None:
+        """Write one more token to every row."""
+        assert self.rows is not None
+        assert self.state is not None
+        rows, old = self.rows, len(self.rows)
+        logits, state = self._extend(self.next[:, None], self.state, rows)
+        going = self._choose(logits[:, -1].float(), rows)
+        if not len(going.parents):
+            self._run(None, None, going.tokens)
+            return
+        unmoved = len(going.parents) == old and torch.equal(going.parents, torch.arange(old))
+        self._run(rows.follow(going), state if unmoved else state.select(going.parents), going.tokens)
+
+    def _run(self, rows: Rows | None, state: DecoderState | None, tokens: Tensor) -> None:
+        self.rows, self.state, self.next = rows, state, tokens
+        self.running = 0 if rows is None else len(torch.unique_consecutive(rows.sentence))
+
+    def _open(self, indices: Sequence[int], *, mask: Tensor) -> Rows:
+        """Return a fresh row for each sentence."""
+        prefixes = [torch.tensor(self.prefixes[index], dtype=torch.int64) for index in indices]
+        longest = torch.tensor([self.longest[index] for index in indices])
+        count, room = len(indices), int(longest.max())
+        source = mask.cpu() if self.observed_extend is not None else mask.new_zeros(count, 0).cpu()
+        return Rows(
+            sentence=torch.tensor(indices),
+            longest=longest,
+            length=torch.zeros(count, dtype=torch.int64),
+            total=torch.zeros(count),
+            tokens=torch.zeros(count, room, dtype=torch.int64),
+            log_probabilities=torch.zeros(count, room),
+            prefix=torch.nn.utils.rnn.pad_sequence(prefixes, batch_first=True),
+            prefix_length=torch.tensor([len(prefix) for prefix in prefixes]),
+            noise=torch.zeros(count, 0),
+            covered=torch.zeros(source.shape),
+            source=source,
+        )
+
+    def _extend(self, tokens: Tensor, state: DecoderState, rows: Rows) -> tuple[Tensor, Any]:
+        """Feed tokens (R, n) to the decoder; return logits (R, n, V) and the new state."""
+        if self.observed_extend is None:
+            return self.decoder.extend(tokens, state)
+        logits, state, attention = self.observed_extend(tokens, state)
+        width = min(attention.shape[2], rows.covered.shape[1])  # a state may drop padding that its sentences outlived
+        rows.covered[:, :width] += attention[:, :, :width].sum(dim=1).float().cpu()
+        return logits, state
+
+    def _choose(self, logits: Tensor, rows: Rows) -> Choice:
+        """Return what goes on after logits (R, V), and file what is found. Writes into logits."""
+        normaliser = logits.logsumexp(dim=1)
+        self.constraints.apply(logits, rows)
+        going, closing = self.strategy.advance(logits, normaliser, rows)
+        if len(closing.parents):
+            self._file(rows.select(closing.parents).follow(closing._replace(parents=torch.arange(len(closing.parents)))))
+        return going
+
+    def _file(self, rows: Rows) -> None:
+        """Turn rows that end here into hypotheses."""
+        scores = rows.total / rows.length**self.options.length_penalty
+        if self.observed_extend is not None:  # GNMT (Wu et al. 2016), section 7
+            uncovered = rows.covered.clamp(min=UNSEEN, max=1.0).log().masked_fill(~rows.source, 0.0)
+            scores = scores + self.options.coverage_penalty * uncovered.sum(dim=1)
+        columns = (rows.sentence, rows.length, rows.total, scores, rows.tokens, rows.log_probabilities)
+        for sentence, length, total, score, tokens, each in zip(*(column.tolist() for column in columns), strict=True):
+            finished = tokens[length - 1] == self.end
+            words = tokens[: length - 1] if finished else tokens[:length]
+            self.found[sentence].append(Hypothesis(words, finished, total, score, each[:length]))
+
+
+def choose_strategy(options: DecodingConfig, *, sentences: int, end: int) -> Strategy:
+    """Return what options ask for: random draws, greedy choice or a beam."""
+    if options.sample:
+        return Sampler(options, end=end)
+    if options.beam == 1:
+        return Greedy(end=end)
+    return Beam(options.beam, sentences=sentences, end=end)
+
+
+def _longest(length: int, options: DecodingConfig, *, limit: int) -> int:
+    longest = options.max_length or 2 * length + 10
+    return min(longest, limit) if limit > 0 else longest
+
+
+def _check_prefix(prefix: Sequence[int], longest: int, *, end: int) -> None:
+    if end in prefix:
+        raise ConfigError(f"a prefix must not hold the end token ({end}); cut it before: {list(prefix)}")
+    if len(prefix) >= longest:
+        raise ConfigError(
+            f"a prefix of {len(prefix)} tokens leaves no room in an answer of at most {longest}; "
+            "shorten it or raise max_length"
+        )

@@ -1,0 +1,1 @@
+"""Scores, each with what it needs to be reproduced."""

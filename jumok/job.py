@@ -1,0 +1,139 @@
+"""A training run made ready: data, model and folder checked, so that what can go wrong goes wrong before the first step.
+
+recipe → task → model → Job → train → run folder
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from rich.console import Console
+from torch import nn
+
+from jumok.catalogue import model_class, task_class
+from jumok.data.parallel import Progress, data_folders
+from jumok.errors import ConfigError, RunError
+from jumok.nn.device import choose_device
+from jumok.recipe import Recipe, differences, find_recipe, shipped_recipes
+from jumok.run import Run, load_recipe, locked
+from jumok.training.checkpoint import Checkpoints
+from jumok.training.progress import Reporter
+from jumok.training.trainer import Trainer
+
+
+def silent(what: str, done: int) -> None:
+    """Show no progress."""
+
+
+@dataclass
+class Job:
+    """Everything a training run needs, with nothing written yet."""
+
+    folder: Path
+    recipe: Recipe
+    task: Any
+    model: nn.Module
+    batches: Any
+    folders: list[Path]
+    notes: list[str]
+    going_on: bool
+    command: str  # what goes on with the run
+
+    def train(self, console: Console) -> bool:
+        """Train to the end; return False where it was stopped before."""
+        device = choose_device(self.recipe.training.device)
+        with locked(self.folder):
+            if not self.going_on:
+                facts = {"data_folders": [str(place) for place in self.folders], "threads": torch.get_num_threads()}
+                source, target = self.task.source_tokenizer, self.task.target_tokenizer
+                Run.create(self.folder, self.recipe, source=source, target=target, facts=facts)
+            reporter = Reporter(console, self.folder)
+            trainer = Trainer(
+                self.model.to(device), loss=self.task.loss, batches=self.batches, evaluate=self.task.evaluate,
+                config=self.recipe.training, run=self.folder, reporter=reporter, device=device,
+            )
+            count = sum(parameter.numel() for parameter in self.model.parameters())
+            reporter.note(f"{self.folder}: {self.recipe.model.name}, {count:,} parameters, {len(self.task.corpora.train):,} pairs, on {device}")
+            for note in self.notes:
+                reporter.note(note)
+            if self.going_on:
+                self._resume(trainer, reporter)
+            try:
+                done = trainer.train()
+            finally:
+                reporter.close()
+        if trainer.stop_signal:
+            reporter.note(f"step {done.step:,} is saved. Go on with:\n  {self.command}")
+        return not trainer.stop_signal
+
+    def _resume(self, trainer: Trainer, reporter: Reporter) -> None:
+        if not Checkpoints(self.folder).steps():
+            reporter.note("no checkpoint yet: starting from the beginning")
+            (self.folder / "metrics.jsonl").write_text("", encoding="utf-8")
+            return
+        threads = Run.open(self.folder).facts.get("threads")
+        if threads != torch.get_num_threads():
+            reporter.note(f"begun with {threads} threads, now {torch.get_num_threads()}: results may differ in the last digit")
+        trainer.resume()
+        self.recipe.save(self.folder / "recipe.toml")  # steps and intervals may have changed
+        reporter.note(f"going on from step {trainer.progress.step:,}")
+
+
+def prepare_job(
+    recipe: str | Path,
+    *,
+    data: str | Path | None = None,
+    out: str | Path | None = None,
+    overrides: Sequence[str] = (),
+    resume: bool = False,
+    progress: Progress = silent,
+) -> Job:
+    """Return the training run of a recipe, ready to start or to go on."""
+    given, path = load_recipe(recipe, tuple(overrides)), find_recipe(recipe)
+    folder = Path(out) if out is not None else Path("runs") / path.stem
+    run = Run.open(folder) if Run.exists(folder) else None
+    if run is not None and not resume:
+        steps = Checkpoints(folder).steps()
+        raise RunError(
+            f"{folder} already holds a run ({f'saved at step {steps[-1]:,}' if steps else 'nothing saved yet'}). "
+            "Go on with --resume, choose another folder with --out, or remove it."
+        )
+    changed = differences(run.recipe, given) if run is not None else []
+    if changed:
+        raise RunError(
+            f"the recipe has changed since {folder} was begun:\n  " + "\n  ".join(changed)
+            + "\nOnly steps may grow and intervals change. Put it back, or start another run with --out."
+        )
+    if given.training.threads:
+        torch.set_num_threads(given.training.threads)
+    choose_device(given.training.device)
+    folders = folders_for(given, path, data)
+    if run is not None:
+        folders = list(dict.fromkeys([*folders, *run.data_folders]))
+    task = task_class(given.task).open(given, folders, tokenizers=run.tokenizers if run else None, progress=progress)
+    full = task.complete(given)
+    model = build_model(full)
+    notes = [] if run is not None else task.initialise(model)
+    task.check_fits(model)
+    batches = task.batches()
+    task.corpora.evaluation("val")  # a problem there should show now, not at the first evaluation
+    command = f"jumok train {recipe} --out {folder} --resume" + (f" --data {data}" if data else "")
+    command += "".join(f" --set {override}" for override in overrides)
+    return Job(folder, full, task, model, batches, folders, notes, run is not None, command)
+
+
+def build_model(recipe: Recipe) -> nn.Module:
+    """Return the recipe's model with fresh weights, a pure function of recipe and seed."""
+    torch.manual_seed(recipe.training.seed)
+    model: nn.Module = model_class(recipe.model.name)(recipe.model)
+    return model
+
+
+def folders_for(recipe: Recipe, path: Path | None, data: str | Path | None) -> list[Path]:
+    """Return where the recipe's relative files are looked for."""
+    if data is not None and not Path(data).is_dir():
+        raise ConfigError(f"--data {data}: there is no such folder")
+    own = None if path in shipped_recipes().values() else path
+    return data_folders(Path(data) if data else None, getattr(recipe.data, "folder", ""), own)

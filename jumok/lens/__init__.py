@@ -1,0 +1,1 @@
+"""An attention record made visible."""

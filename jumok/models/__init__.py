@@ -1,0 +1,1 @@
+"""The systems, one file each: the data path, the sizes, the module."""

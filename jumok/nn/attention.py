@@ -1,0 +1,144 @@
+"""Attention: softmax(Q Kᵀ / √d) V, for one head or many, from a sequence to itself or to another.
+
+query (B, H, Q, d), key (B, H, K, d), value (B, H, K, v), mask True = may look → (B, H, Q, v)
+
+Fast by default (torch's fused kernel). While somebody observes the model, the same weights are computed one step at a
+time and filed. A query that may look at nothing gets zeros.
+"""
+
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from jumok.nn.dropout import Dropout
+from jumok.nn.masks import causal_mask
+from jumok.nn.observe import recorder_for
+from jumok.nn.state import KeyValueCache
+
+# B batch · R rows (hypotheses) · H heads · Q queries · K keys · D width · d head width · v value width
+
+
+def attention_weights(
+    query: Tensor, key: Tensor, mask: Tensor | None = None, *, scale: float | None = None
+) -> Tensor:
+    """Return softmax(Q Kᵀ · scale) (B, H, Q, K); scale is 1/√d by default; masked scores count as −∞."""
+    scores = query @ key.transpose(-2, -1) * (1 / math.sqrt(query.shape[-1]) if scale is None else scale)
+    if mask is None:
+        return scores.softmax(dim=-1)
+    # −∞ everywhere would give NaN: a row that may look at nothing is all zeros instead.
+    return scores.masked_fill(~mask, -math.inf).softmax(dim=-1).masked_fill(~mask.any(dim=-1, keepdim=True), 0.0)
+
+
+def attend(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None, *, causal: bool = False, scale: float | None = None
+) -> Tensor:
+    """Return softmax(Q Kᵀ · scale) V (B, H, Q, v), fused; causal hides later keys."""
+    if mask is None:
+        return F.scaled_dot_product_attention(query, key, value, is_causal=causal, scale=scale)
+    if causal:
+        mask = mask & causal_mask(query.shape[-2], key.shape[-2], query.device)
+    return F.scaled_dot_product_attention(query, key, value, attn_mask=mask, scale=scale)
+
+
+class MultiHeadAttention(nn.Module):
+    """What self- and cross-attention share: heads, their width, the output projection and the record."""
+
+    def __init__(
+        self,
+        width: int,
+        heads: int,
+        *,
+        kind: str,
+        head_width: int = 0,
+        value_width: int = 0,
+        scaled: bool = True,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.heads, self.kind = heads, kind
+        self.head_width = head_width or width // heads
+        self.value_width = value_width or self.head_width
+        self.scale = 1 / math.sqrt(self.head_width) if scaled else 1.0
+        self.weight_dropout = Dropout(dropout)
+        self.output = nn.Linear(heads * self.value_width, width)
+
+    def split(self, x: Tensor, width: int) -> Tensor:
+        """Return (B, H, T, width) of x (B, T, H · width)."""
+        return x.unflatten(-1, (self.heads, width)).transpose(1, 2)
+
+    def mix(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, *, causal: bool, group: int = 1) -> Tensor:
+        """Attend, join the heads and project: (B, Q, D). group rows stand side by side in Q (see CrossAttention)."""
+        record = recorder_for(self)
+        if record is None and not (self.training and self.weight_dropout.rate):
+            mixed = attend(query, key, value, mask, causal=causal, scale=self.scale)
+        else:
+            if causal:
+                allowed = causal_mask(query.shape[-2], key.shape[-2], query.device)
+                mask = allowed if mask is None else mask & allowed
+            weights = attention_weights(query, key, mask, scale=self.scale)  # (B, H, Q, K)
+            if record is not None:
+                by_row = weights.unflatten(2, (group, -1)).transpose(1, 2).flatten(0, 1)
+                record.file(self, self.kind, by_row)
+            mixed = self.weight_dropout(weights) @ value
+        output: Tensor = self.output(mixed.transpose(1, 2).flatten(2))
+        return output
+
+
+class SelfAttention(MultiHeadAttention):
+    """Queries, keys and values from the same sequence, through three projections done in one matrix product."""
+
+    def __init__(self, width: int, heads: int, *, kind: str, head_width: int = 0, value_width: int = 0,
+                 scaled: bool = True, dropout: float = 0.0) -> None:
+        super().__init__(width, heads, kind=kind, head_width=head_width, value_width=value_width, scaled=scaled, dropout=dropout)
+        self.sizes = [heads * self.head_width, heads * self.head_width, heads * self.value_width]
+        self.query_key_value = nn.Linear(width, sum(self.sizes))
+        initialise(self.query_key_value, self.sizes)
+        initialise(self.output)
+
+    def forward(
+        self, x: Tensor, mask: Tensor | None = None, *, causal: bool = False, cache: KeyValueCache | None = None, layer: int = 0
+    ) -> Tensor:
+        """Return (B, T, D) of x (B, T, D). With a cache, x continues what the cache holds and mask is the cache's."""
+        query, key, value = self.query_key_value(x).split(self.sizes, dim=-1)
+        query, key = self.split(query, self.head_width), self.split(key, self.head_width)
+        value = self.split(value, self.value_width)
+        if cache is not None:
+            key, value, mask, causal = cache.append(layer, key, value)
+        return self.mix(query, key, value, mask, causal=causal)
+
+
+class CrossAttention(MultiHeadAttention):
+    """Queries from one sequence; keys and values from another, projected once."""
+
+    def __init__(self, width: int, heads: int, *, kind: str, head_width: int = 0, value_width: int = 0,
+                 scaled: bool = True, dropout: float = 0.0) -> None:
+        super().__init__(width, heads, kind=kind, head_width=head_width, value_width=value_width, scaled=scaled, dropout=dropout)
+        self.query = nn.Linear(width, heads * self.head_width)
+        self.sizes = [heads * self.head_width, heads * self.value_width]
+        self.key_value = nn.Linear(width, sum(self.sizes))
+        initialise(self.query)
+        initialise(self.key_value, self.sizes)
+        initialise(self.output)
+
+    def remember(self, memory: Tensor) -> tuple[Tensor, Tensor]:
+        """Return keys (B, H, S, d) and values (B, H, S, v) of memory (B, S, D)."""
+        key, value = self.key_value(memory).split(self.sizes, dim=-1)
+        return self.split(key, self.head_width), self.split(value, self.value_width)
+
+    def forward(self, x: Tensor, remembered: tuple[Tensor, Tensor], mask: Tensor | None = None) -> Tensor:
+        """Return (R, Q, D) of x (R, Q, D), where R is B or B · group: neighbouring rows share one memory."""
+        key, value = remembered
+        group, queries = len(x) // len(key), x.shape[1]
+        # Hypotheses of one sentence become more queries to the same keys, so that the memory is never copied.
+        grouped = x.reshape(len(key), group * queries, -1)
+        query = self.split(self.query(grouped), self.head_width)
+        return self.mix(query, key, value, mask, causal=False, group=group).view_as(x)
+
+
+def initialise(linear: nn.Linear, blocks: list[int] | None = None) -> None:
+    """Draw Xavier weights for each block of output rows by itself, as if the projections stood apart."""
+    for block in linear.weight.split(blocks or [linear.out_features]):
+        nn.init.xavier_uniform_(block)
+    nn.init.zeros_(linear.bias)

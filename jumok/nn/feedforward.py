@@ -1,0 +1,32 @@
+"""The position-wise feed-forward layer: the same two linear maps at every position, with a non-linearity between.
+
+Attention is linear in its values; this is where a Transformer layer bends.
+"""
+
+from typing import Literal
+
+from torch import Tensor, nn
+
+from jumok.nn.dropout import Dropout
+
+Activation = Literal["relu", "gelu", "silu"]
+ACTIVATIONS: dict[str, type[nn.Module]] = {"relu": nn.ReLU, "gelu": nn.GELU, "silu": nn.SiLU}
+
+
+class FeedForward(nn.Module):
+    """Expand each position to hidden features, bend, and come back (Vaswani et al. 2017, section 3.3)."""
+
+    def __init__(self, width: int, hidden: int, *, activation: Activation = "relu", dropout: float = 0.0) -> None:
+        super().__init__()
+        self.expand = nn.Linear(width, hidden)
+        self.activation = ACTIVATIONS[activation]()
+        self.dropout = Dropout(dropout)
+        self.contract = nn.Linear(hidden, width)
+        for linear in (self.expand, self.contract):
+            nn.init.xavier_uniform_(linear.weight)
+            nn.init.zeros_(linear.bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return (B, T, D) of x (B, T, D)."""
+        output: Tensor = self.contract(self.dropout(self.activation(self.expand(x))))
+        return output

@@ -1,0 +1,32 @@
+"""Masks, with one convention everywhere: True = may look.
+
+lengths (B,) → padding mask (B, S); a mask that hides nothing becomes None, so that the fastest kernel is used.
+"""
+
+import torch
+from torch import Tensor
+
+# B batch · S source · Q queries · K keys
+
+
+def padding_mask(lengths: Tensor, longest: int) -> Tensor:
+    """Return (B, longest): True at the first lengths[b] places of each row."""
+    return torch.arange(longest, device=lengths.device) < lengths[:, None]
+
+
+def causal_mask(queries: int, keys: int, device: torch.device | None = None) -> Tensor:
+    """Return (Q, K): query i may look at key j where j comes no later; the last query sees all keys."""
+    return torch.ones(queries, keys, dtype=torch.bool, device=device).tril(keys - queries)
+
+
+def window_mask(queries: int, window: int, device: torch.device | None = None) -> Tensor:
+    """Return (Q, Q): query i may look at keys no further than window places away."""
+    places = torch.arange(queries, device=device)
+    return (places[:, None] - places).abs() <= window
+
+
+def over_keys(mask: Tensor | None) -> Tensor | None:
+    """Return a key mask (B, K) as (B, 1, 1, K) for attention, or None where it hides nothing."""
+    if mask is None or bool(mask.all()):
+        return None
+    return mask[:, None, None, :]

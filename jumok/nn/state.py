@@ -1,0 +1,186 @@
+"""What a decoder remembers between two steps, passed in and handed back, never hidden on a module.
+
+memory (of B sentences) → start → state (R rows) → extend → state … ; select reorders, repeats or drops rows
+
+A row is a hypothesis; hypotheses of one sentence stand side by side and share that sentence's memory.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Protocol, Self
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+# B sentences · R rows · H heads · S source · C capacity · L tokens so far · n new tokens · D width
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What an encoder hands to a decoder: text and pictures alike."""
+
+    states: Tensor  # (B, S, D), the last layer's
+    mask: Tensor  # (B, S), True = may look
+    layers: tuple[Tensor, ...] = ()  # each layer's states, for decoders that look at equal depth
+    grid: tuple[int, int] | None = None
+
+
+class DecoderState(Protocol):
+    """The rows of a search. A state that was extended, selected from or joined must not be used again."""
+
+    @property
+    def rows(self) -> int:
+        """How many hypotheses there are."""
+
+    def select(self, rows: Tensor) -> Self:
+        """Return the state of rows (R',): reordered, repeated or left out."""
+
+    def join(self, other: Self) -> Self:
+        """Return the state with other's rows after our own."""
+
+
+class StepDecoder(Protocol):
+    """A model that writes one token after another."""
+
+    def encode(self, inputs: Any) -> Memory:
+        """Read the inputs once."""
+
+    def start(self, memory: Memory) -> Any:
+        """Return the state of one empty row a sentence."""
+
+    def extend(self, tokens: Tensor, state: Any) -> tuple[Tensor, Any]:
+        """Write tokens (R, n) to the rows; return the next tokens' logits (R, n, V) and the new state."""
+
+
+class KeyValueCache:
+    """Keys and values of all tokens written so far, one preallocated tensor a layer.
+
+    Rows may have different lengths: a row's tokens stand at the left, and a mask hides what is behind them.
+    """
+
+    def __init__(self, rows: int, layers: int) -> None:
+        self.keys: list[Tensor | None] = [None] * layers  # each (R, H, C, d)
+        self.values: list[Tensor | None] = [None] * layers
+        self.lengths = torch.zeros(rows, dtype=torch.int64)
+        self.longest = 0
+        self.even = True  # all rows have the same length: no mask is needed
+
+    def append(self, layer: int, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor | None, bool]:
+        """Write key (R, H, n, d) and value behind the cached; return all of both, the mask and whether causal."""
+        new, total = key.shape[2], self.longest + key.shape[2]
+        if new == total:  # nothing cached yet
+            self.keys[layer], self.values[layer] = key, value
+            return key, value, None, new > 1
+        keys = self._write(self.keys[layer], key, total)
+        values = self._write(self.values[layer], value, total)
+        self.keys[layer], self.values[layer] = keys, values
+        mask = None
+        if not self.even or new > 1:
+            last = self.lengths[:, None] + torch.arange(new)  # (R, n): the place of each query
+            mask = (torch.arange(total) <= last[..., None])[:, None].to(key.device)  # (R, 1, n, L)
+        return keys[:, :, :total], values[:, :, :total], mask, False
+
+    def _write(self, cached: Tensor | None, fresh: Tensor, total: int) -> Tensor:
+        assert cached is not None
+        if cached.shape[2] < total:
+            cached = F.pad(cached, (0, 0, 0, max(total - cached.shape[2], cached.shape[2], 16)))
+        if self.even:
+            cached[:, :, self.longest : total] = fresh
+        else:
+            rows = torch.arange(len(fresh))[:, None]
+            places = self.lengths[:, None] + torch.arange(fresh.shape[2])  # (R, n)
+            cached[rows, :, places] = fresh.transpose(1, 2)
+        return cached
+
+    def advance(self, new: int) -> None:
+        """Count new tokens a row, once all layers have appended them."""
+        self.lengths = self.lengths + new
+        self.longest += new
+
+    def select(self, rows: Tensor) -> "KeyValueCache":
+        """Return the cache of rows."""
+        chosen = KeyValueCache(len(rows), len(self.keys))
+        chosen.lengths = self.lengths[rows]
+        chosen.longest = int(chosen.lengths.max()) if len(rows) else 0
+        chosen.even = self.even or bool((chosen.lengths == chosen.longest).all())
+        for mine, theirs in ((self.keys, chosen.keys), (self.values, chosen.values)):
+            for layer, cached in enumerate(mine):
+                theirs[layer] = None if cached is None else cached.index_select(0, rows)
+        return chosen
+
+    def join(self, other: "KeyValueCache") -> "KeyValueCache":
+        """Return both caches' rows, ours first."""
+        both = KeyValueCache(len(self.lengths) + len(other.lengths), len(self.keys))
+        both.lengths = torch.cat([self.lengths, other.lengths])
+        both.longest = max(self.longest, other.longest)
+        both.even = bool((both.lengths == both.longest).all())
+        for mine, theirs, joined in ((self.keys, other.keys, both.keys), (self.values, other.values, both.values)):
+            for layer, (ours, new) in enumerate(zip(mine, theirs, strict=True)):
+                joined[layer] = _join_padded(ours, new, rows=(len(self.lengths), len(other.lengths)))
+        return both
+
+
+def _join_padded(ours: Tensor | None, new: Tensor | None, rows: tuple[int, int]) -> Tensor | None:
+    if ours is None and new is None:
+        return None
+    like = ours if ours is not None else new
+    assert like is not None
+    ours = like.new_zeros(rows[0], like.shape[1], 0, like.shape[3]) if ours is None else ours
+    new = like.new_zeros(rows[1], like.shape[1], 0, like.shape[3]) if new is None else new
+    longest = max(ours.shape[2], new.shape[2])
+    return torch.cat([F.pad(part, (0, 0, 0, longest - part.shape[2])) for part in (ours, new)])
+
+
+class AttendingState:
+    """The state of a Transformer decoder: its own keys and values, and each sentence's, projected once."""
+
+    def __init__(self, cache: KeyValueCache, remembered: list[tuple[Tensor, Tensor]], mask: Tensor, owner: Tensor) -> None:
+        self.cache = cache
+        self.remembered = remembered  # a layer's keys and values of the source: (B, H, S, d)
+        self.mask = mask  # (B, S)
+        self.owner = owner  # (R,): the sentence of each row, ascending
+        self.hides = not bool(mask.all())
+
+    @property
+    def rows(self) -> int:
+        """How many hypotheses there are."""
+        return len(self.owner)
+
+    def select(self, rows: Tensor) -> "AttendingState":
+        """Return the state of rows; memories nobody needs any more are dropped, the others shared."""
+        cache = self.cache
+        if len(rows) != self.rows or not torch.equal(rows, torch.arange(self.rows)):
+            cache = cache.select(rows.to(self.mask.device))
+        sentences, owner = torch.unique_consecutive(self.owner[rows], return_inverse=True)
+        return self._keep(cache, sentences, owner)
+
+    def join(self, other: "AttendingState") -> "AttendingState":
+        """Return both states' rows, ours first."""
+        width = max(self.mask.shape[1], other.mask.shape[1])
+
+        def stack(ours: Tensor, new: Tensor) -> Tensor:
+            return torch.cat([F.pad(part, (0, 0, 0, width - part.shape[2])) for part in (ours, new)])
+
+        remembered = [
+            (stack(key, new_key), stack(value, new_value))
+            for (key, value), (new_key, new_value) in zip(self.remembered, other.remembered, strict=True)
+        ]
+        mask = torch.cat([F.pad(part.mask, (0, width - part.mask.shape[1])) for part in (self, other)])
+        both = AttendingState(self.cache.join(other.cache), remembered, mask, self.owner)
+        return both._keep(both.cache, torch.arange(len(mask)), torch.cat([self.owner, other.owner + len(self.mask)]))
+
+    def _keep(self, cache: KeyValueCache, sentences: Tensor, owner: Tensor) -> "AttendingState":
+        """Return the state of these sentences' memories, laid out with equally many rows a sentence."""
+        group = len(owner) // max(len(sentences), 1)
+        if not torch.equal(owner, torch.arange(len(sentences)).repeat_interleave(group)):
+            sentences, owner = sentences[owner], torch.arange(len(owner))  # uneven: a memory for each row
+        if torch.equal(sentences, torch.arange(len(self.mask))):
+            return AttendingState(cache, self.remembered, self.mask, owner)
+        chosen = sentences.to(self.mask.device)
+        mask = self.mask.index_select(0, chosen)
+        width = int(mask.sum(dim=1).max()) if len(mask) else 0  # the longest source left
+        remembered = [
+            (key.index_select(0, chosen)[:, :, :width], value.index_select(0, chosen)[:, :, :width])
+            for key, value in self.remembered
+        ]
+        return AttendingState(cache, remembered, mask[:, :width], owner)

@@ -1,0 +1,177 @@
+"""Transformer layers and stacks, for encoders and decoders of every descendant.
+
+x (B, T, D) → [attention → feed-forward] × layers → (B, T, D); each part wrapped in residual, dropout and norm
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from torch import Tensor, nn
+
+from jumok.nn.attention import CrossAttention, SelfAttention
+from jumok.nn.dropout import Dropout
+from jumok.nn.feedforward import Activation, FeedForward
+from jumok.nn.norms import NormKind, make_norm
+from jumok.nn.state import KeyValueCache
+
+# B batch · T tokens · S source · D width
+
+
+@dataclass(frozen=True)
+class LayerOptions:
+    """What one layer is made of."""
+
+    width: int
+    heads: int
+    feedforward: int  # hidden features; 0 leaves the feed-forward out
+    head_width: int = 0
+    value_width: int = 0
+    dropout: float = 0.0
+    attention_dropout: float = 0.0
+    activation: Activation = "relu"
+    norm: NormKind = "layer"
+    norm_position: Literal["post", "pre"] = "post"
+    residual: bool = True
+    scaled: bool = True
+
+
+class Wrapped(nn.Module):
+    """A part of a layer with its dropout, residual connection and norm, before (pre) or after it (post)."""
+
+    def __init__(self, options: LayerOptions) -> None:
+        super().__init__()
+        self.norm = make_norm(options.norm, options.width)
+        self.dropout = Dropout(options.dropout)
+        self.residual = options.residual
+        self.pre = options.norm_position == "pre"
+
+    def forward(self, x: Tensor, part: Callable[[Tensor], Tensor], mask: Tensor | None) -> Tensor:
+        """Return x (B, T, D) after part; mask (B, T) marks real positions, for batch norm."""
+        output: Tensor = self.dropout(part(self.norm(x, mask) if self.pre else x))
+        if self.residual:
+            output = x + output
+        return output if self.pre else self.norm(output, mask)
+
+
+class EncoderLayer(nn.Module):
+    """Self-attention, then feed-forward."""
+
+    def __init__(self, options: LayerOptions, kind: str) -> None:
+        super().__init__()
+        self.attention = make_self_attention(options, kind)
+        self.around_attention = Wrapped(options)
+        if options.feedforward:
+            self.feedforward = make_feedforward(options)
+            self.around_feedforward = Wrapped(options)
+        self.bends = bool(options.feedforward)
+
+    def forward(
+        self,
+        x: Tensor,
+        mask: Tensor | None = None,
+        *,
+        real: Tensor | None = None,
+        causal: bool = False,
+        cache: KeyValueCache | None = None,
+        layer: int = 0,
+    ) -> Tensor:
+        """Return (B, T, D) of x; mask (B, 1, 1 or T, T) says who may look where, real (B, T) which positions count."""
+        x = self.around_attention(x, lambda y: self.attention(y, mask, causal=causal, cache=cache, layer=layer), real)
+        return self.around_feedforward(x, self.feedforward, real) if self.bends else x
+
+
+class DecoderLayer(EncoderLayer):
+    """Masked self-attention, cross-attention, then feed-forward; optionally one feed-forward more between the two."""
+
+    def __init__(self, options: LayerOptions, *, middle_feedforward: bool = False) -> None:
+        super().__init__(options, kind="decoder")
+        self.cross = CrossAttention(
+            options.width, options.heads, kind="cross", head_width=options.head_width,
+            value_width=options.value_width, scaled=options.scaled, dropout=options.attention_dropout,
+        )
+        self.around_cross = Wrapped(options)
+        self.bends_between = middle_feedforward
+        if middle_feedforward:
+            self.middle = make_feedforward(options)
+            self.around_middle = Wrapped(options)
+
+    def forward(  # type: ignore[override]
+        self,
+        x: Tensor,
+        remembered: tuple[Tensor, Tensor],
+        *,
+        memory_mask: Tensor | None,
+        real: Tensor | None = None,
+        causal: bool = True,
+        cache: KeyValueCache | None = None,
+        layer: int = 0,
+    ) -> Tensor:
+        """Return (B, T, D) of x, looking at remembered keys and values where memory_mask (B, 1, 1, S) is True."""
+        x = self.around_attention(x, lambda y: self.attention(y, causal=causal, cache=cache, layer=layer), real)
+        if self.bends_between:
+            x = self.around_middle(x, self.middle, real)
+        x = self.around_cross(x, lambda y: self.cross(y, remembered, memory_mask), real)
+        return self.around_feedforward(x, self.feedforward, real) if self.bends else x
+
+
+class Encoder(nn.Module):
+    """A stack of encoder layers."""
+
+    def __init__(self, options: LayerOptions, layers: int, kind: str = "encoder") -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(EncoderLayer(options, kind) for _ in range(layers))
+        self.final = make_norm(options.norm, options.width) if options.norm_position == "pre" else None
+
+    def forward(self, x: Tensor, mask: Tensor | None = None, *, real: Tensor | None = None, causal: bool = False) -> list[Tensor]:
+        """Return the states (B, T, D) of every layer, the last one normed where layers are pre-norm."""
+        states = []
+        for layer in self.layers:
+            x = layer(x, mask, real=real, causal=causal)
+            states.append(x)
+        if self.final is not None:
+            states[-1] = self.final(x, real)
+        return states
+
+
+class Decoder(nn.Module):
+    """A stack of decoder layers."""
+
+    def __init__(self, options: LayerOptions, layers: int, *, middle_feedforward: bool = False) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(DecoderLayer(options, middle_feedforward=middle_feedforward) for _ in range(layers))
+        self.final = make_norm(options.norm, options.width) if options.norm_position == "pre" else None
+
+    def remember(self, memories: Sequence[Tensor]) -> list[tuple[Tensor, Tensor]]:
+        """Return each layer's keys and values of its memory (B, S, D)."""
+        return [layer.cross.remember(memory) for layer, memory in zip(self.layers, memories, strict=True)]  # type: ignore[union-attr, operator]
+
+    def forward(
+        self,
+        x: Tensor,
+        remembered: Sequence[tuple[Tensor, Tensor]],
+        *,
+        memory_mask: Tensor | None,
+        real: Tensor | None = None,
+        cache: KeyValueCache | None = None,
+    ) -> Tensor:
+        """Return (R, T, D) of x (R, T, D); with a cache, x continues what is cached."""
+        for number, layer in enumerate(self.layers):
+            x = layer(x, remembered[number], memory_mask=memory_mask, real=real, cache=cache, layer=number)
+        if cache is not None:
+            cache.advance(x.shape[1])
+        return x if self.final is None else self.final(x, real)
+
+
+def make_self_attention(options: LayerOptions, kind: str) -> SelfAttention:
+    """Return self-attention of the given sizes."""
+    return SelfAttention(
+        options.width, options.heads, kind=kind, head_width=options.head_width,
+        value_width=options.value_width, scaled=options.scaled, dropout=options.attention_dropout,
+    )
+
+
+def make_feedforward(options: LayerOptions) -> FeedForward:
+    """Return a feed-forward layer of the given sizes; the middle one has a hidden layer even where the last is off."""
+    hidden = options.feedforward or options.width
+    return FeedForward(options.width, hidden, activation=options.activation, dropout=options.dropout)

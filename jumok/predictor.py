@@ -1,0 +1,165 @@
+"""A trained model ready for use: translate, stream, explain.
+
+text → cut where too long → ids → task.answer → text; explain adds one teacher-forced pass that is observed
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from jumok.config import DecodingConfig
+from jumok.data.sources import tidy
+from jumok.data.tokenizer import END, PAD, START
+from jumok.decoding.engine import stream
+from jumok.nn.observe import AttentionRecord, observe
+from jumok.run import Run
+from jumok.tasks.pairs import Ids, collate
+from jumok.tasks.translation import Answer, Translation
+
+SENTENCE_ENDS = ".!?。！？…;؟।"
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """An answer, and where the model looked while it was written."""
+
+    source: list[str]
+    answer: Answer
+    record: AttentionRecord  # maps of one example each (H, Q, K), with labels
+
+
+class Predictor:
+    """Answer new inputs with a run's weights."""
+
+    def __init__(self, run: Run, task: Translation, model: nn.Module) -> None:
+        self.run, self.task, self.model = run, task, model
+
+    @property
+    def options(self) -> DecodingConfig:
+        """The recipe's own way to decode."""
+        return self.run.recipe.decoding
+
+    @property
+    def longest_source(self) -> int:
+        """The most source tokens the model was made for, end token included."""
+        limit = int(getattr(self.model, "limit", 0))
+        trained = self.task.data.max_length
+        return min(limit, trained) if limit else trained
+
+    def translate(
+        self,
+        texts: str | Sequence[str],
+        *,
+        beam: int | None = None,
+        prefixes: Sequence[str] | None = None,
+        options: DecodingConfig | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> list[str]:
+        """Return the best translation of each text; one text may stand alone."""
+        found = self.answers(texts, beam=beam, prefixes=prefixes, options=options, progress=progress)
+        return [answers[0].text for answers in found]
+
+    def answers(
+        self,
+        texts: str | Sequence[str],
+        *,
+        beam: int | None = None,
+        prefixes: Sequence[str] | None = None,
+        options: DecodingConfig | None = None,
+        progress: Callable[[int], None] | None = None,
+        warn: Callable[[str], None] = lambda message: None,
+    ) -> list[list[Answer]]:
+        """Return the n best translations of each text with scores and tokens; an empty text gives one empty answer."""
+        texts = [texts] if isinstance(texts, str) else list(texts)
+        options = options or self.options
+        if beam is not None:
+            options = DecodingConfig.parse(options.model_dump() | {"beam": beam}, "decoding")
+        sources = self.read(texts, warn=warn)
+        real = [number for number, ids in enumerate(sources) if len(ids)]
+        found = self.task.answer(
+            self.model, [sources[number] for number in real], options=options, progress=progress,
+            prefixes=[prefixes[number] for number in real] if prefixes else None,
+        )
+        results = [[Answer("", 0.0, [], [], 0.0, True)] for _ in texts]
+        for number, answers in zip(real, found, strict=True):
+            results[number] = answers
+        return results
+
+    def read(self, texts: Sequence[str], *, warn: Callable[[str], None] = lambda message: None) -> list[Ids]:
+        """Return the ids of texts; one that is too long is cut at a sentence or word, with a warning."""
+        sources = self.task.read(texts)
+        for number, ids in enumerate(sources):
+            if len(ids) + 1 > self.longest_source:
+                kept = self._cut(tidy(texts[number]))
+                warn(
+                    f"line {number + 1} has {len(ids) + 1:,} tokens, the model takes {self.longest_source:,}: "
+                    f"cut after {kept[-40:]!r} ({len(kept):,} of {len(texts[number]):,} characters); give it sentence by sentence"
+                )
+                sources[number] = self.task.read([kept])[0][: self.longest_source - 1]
+        return sources
+
+    def _cut(self, text: str) -> str:
+        """Return the longest beginning that fits and ends at a sentence, else at a word, else anywhere."""
+        low, high = 0, len(text)
+        while low < high:  # tokens hardly ever get fewer as text grows: bisect
+            middle = (low + high + 1) // 2
+            low, high = (middle, high) if len(self.task.read([text[:middle]])[0]) < self.longest_source else (low, middle - 1)
+        ends = [place + 1 for place in range(low // 2, low) if text[place] in SENTENCE_ENDS and text[place + 1 : place + 2].isspace()]
+        spaces = [place for place in range(low // 2, low + 1) if text[place : place + 1].isspace()]
+        return text[: (ends or spaces or [low])[-1]].rstrip()
+
+    def stream(self, text: str, *, options: DecodingConfig | None = None) -> Iterator[str]:
+        """Yield the translation piece by piece while it is written (greedy, or sampled)."""
+        ids = self.read([text])[0]
+        if not len(ids):
+            return
+        written: list[int] = []
+        shown = ""
+        tokens = stream(
+            self.model,  # type: ignore[arg-type]
+            ids,
+            collate=self.task.source_batch(self.model),
+            length=len(ids) + 1,
+            options=options or self.options,
+            start=START,
+            end=END,
+            pad=PAD,
+            limit=int(getattr(self.model, "limit", 0)),
+        )
+        for token, _ in tokens:
+            written.append(token)
+            text = self.task.target_tokenizer.decode(written)
+            if not text.endswith("\N{REPLACEMENT CHARACTER}"):  # half of a character: wait for the rest
+                yield text[len(shown) :]
+                shown = text
+
+    @torch.inference_mode()
+    def explain(self, text: str, *, target: str | None = None, options: DecodingConfig | None = None) -> Explanation:
+        """Return the answer to text, or the given target, with the attention of every layer and head.
+
+        The answer is searched for at full speed; then one pass over its final ids is observed.
+        """
+        ids = self.read([text])[0]
+        answer = self._given(target) if target is not None else self.task.answer(self.model, [ids], options=options or self.options)[0][0]
+        source, written = self.task.source_tokenizer.labels(list(ids)), answer.tokens
+        batch = collate([(ids, np.asarray(answer.ids, dtype=np.int64))]).to(next(self.model.parameters()).device)
+        with observe(self.model) as record:
+            self.model.features(batch)  # type: ignore[operator]
+        keys, outputs = [*source, "[END]"], [*written, "[END]"]
+        labels: dict[str, tuple[list[str], list[str]]] = {"encoder": (keys, keys), "decoder": (outputs, ["[START]", *written])}
+        record.maps = [found.cut(*labels.get(found.kind, (outputs, keys))) for found in record.maps]
+        return Explanation(source, answer, record)
+
+    def _given(self, text: str) -> Answer:
+        tokenizer = self.task.target_tokenizer
+        ids = tokenizer.encode([tidy(text, self.task.data.lowercase)])[0]
+        return Answer(text, 0.0, tokenizer.labels(ids), ids, 0.0, True)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return facts about the model for tables and pages."""
+        parameters = sum(parameter.numel() for parameter in self.model.parameters())
+        return {"run": str(self.run.folder), "model": self.run.recipe.model.name, "parameters": parameters}

@@ -1,0 +1,156 @@
+"""A recipe: everything a run depends on, read from TOML, overridden from the command line, saved with all defaults.
+
+file or shipped name → raw dict → overrides → sections checked by their classes → Recipe → RUN/recipe.toml
+"""
+
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+from jumok.config import DecodingConfig, ModelConfig, Section, TokenizerConfig, TrainingConfig
+from jumok.errors import ConfigError, did_you_mean
+
+SECTIONS = ("data", "tokenizer", "model", "training", "decoding")
+MAY_CHANGE = ("training.save_every", "training.evaluate_every", "training.log_every")  # when a run is resumed
+FILLED_IN = ("model.source_vocabulary", "model.target_vocabulary")  # from the tokenizer, by the run itself
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """The checked contents of a recipe."""
+
+    task: str
+    data: Section
+    tokenizer: TokenizerConfig
+    model: ModelConfig
+    training: TrainingConfig
+    decoding: DecodingConfig
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return every key with its value, defaults included."""
+        return {"task": self.task} | {name: getattr(self, name).model_dump() for name in SECTIONS}
+
+    def save(self, path: Path) -> None:
+        """Write the recipe with every default filled in."""
+        path.write_text(tomli_w.dumps(self.to_dict()), encoding="utf-8")
+
+    def with_vocabularies(self, source: int, target: int) -> "Recipe":
+        """Return the recipe with the model's vocabulary sizes filled in."""
+        sizes = {"source_vocabulary": source, "target_vocabulary": target}
+        return replace(self, model=self.model.model_copy(update=sizes))
+
+
+def shipped_recipes() -> dict[str, Path]:
+    """Return the recipes inside the package by name."""
+    folder = Path(str(resources.files("jumok") / "recipes"))
+    return {path.stem: path for path in sorted(folder.glob("*.toml"))}
+
+
+def read_recipe(
+    recipe: str | Path,
+    overrides: Sequence[str] = (),
+    *,
+    data_class: Callable[[str], type[Section]],
+    model_class: Callable[[str], type[ModelConfig]],
+) -> Recipe:
+    """Return the recipe in a file, or shipped under a name, with overrides like 'model.width=256' applied."""
+    path = find_recipe(recipe)
+    try:
+        raw = tomllib.loads(path.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{path} is not valid TOML: {error}") from None
+    except UnicodeDecodeError:
+        raise ConfigError(f"{path} is not a text file in UTF-8; a recipe is a TOML file") from None
+    for override in overrides:
+        apply_override(raw, override)
+    try:
+        return build_recipe(raw, data_class=data_class, model_class=model_class)
+    except ConfigError as error:
+        raise ConfigError("\n".join(f"{path.name}: {line}" for line in str(error).splitlines())) from None
+
+
+def find_recipe(recipe: str | Path) -> Path:
+    """Return the path of a recipe file or of a shipped recipe."""
+    path, shipped = Path(recipe), shipped_recipes()
+    if path.is_file():
+        return path
+    if str(recipe) in shipped:
+        return shipped[str(recipe)]
+    if path.suffix == ".toml" and (path.parent != Path(".") or path.stem not in shipped):
+        raise ConfigError(f"there is no recipe file {path}; jumok list shows the shipped ones")
+    raise ConfigError(f"'{recipe}' is neither a file nor a shipped recipe; {did_you_mean(path.stem, shipped)}")
+
+
+def apply_override(raw: dict[str, Any], override: str) -> None:
+    """Set one dotted key of a raw recipe; the value is read as TOML, or as text where it is none."""
+    key, equals, text = override.partition("=")
+    parts = key.strip().split(".")
+    if not equals or not all(parts):
+        raise ConfigError(f"--set {override}: must look like section.key=value, for example model.width=256")
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = text.strip()
+    table = raw
+    for part in parts[:-1]:
+        table = table.setdefault(part, {})
+        if not isinstance(table, dict):
+            raise ConfigError(f"--set {override}: {part} is a value, not a table")
+    table[parts[-1]] = value
+
+
+def build_recipe(
+    raw: Mapping[str, Any],
+    *,
+    data_class: Callable[[str], type[Section]],
+    model_class: Callable[[str], type[ModelConfig]],
+) -> Recipe:
+    """Return the checked recipe of a raw dict."""
+    for key in raw:
+        if key not in ("task", *SECTIONS):
+            raise ConfigError(f"a recipe has no part '{key}'; {did_you_mean(key, ('task', *SECTIONS))}")
+    for name in SECTIONS:
+        if not isinstance(raw.get(name, {}), dict):
+            raise ConfigError(f"{name} must be a table: write [{name}] on a line of its own, its keys below")
+    task = raw.get("task", "translation")
+    if not isinstance(task, str):
+        raise ConfigError(f"task = {task!r}: must be text in quotes")
+    model = raw.get("model", {})
+    if not isinstance(model.get("name", ""), str):
+        raise ConfigError(f"model.name = {model['name']!r}: must be text in quotes")
+    return Recipe(
+        task=task,
+        data=data_class(task).parse(raw.get("data", {}), "data"),
+        tokenizer=TokenizerConfig.parse(raw.get("tokenizer", {}), "tokenizer"),
+        model=model_class(model.get("name", "transformer")).parse(model, "model"),
+        training=TrainingConfig.parse(raw.get("training", {}), "training"),
+        decoding=DecodingConfig.parse(raw.get("decoding", {}), "decoding"),
+    )
+
+
+def differences(saved: Recipe, given: Recipe) -> list[str]:
+    """Return a line for each key that keeps a run from going on with the given recipe."""
+    before, after = _flatten(saved.to_dict()), _flatten(given.to_dict())
+    lines = []
+    for key in dict.fromkeys([*before, *after]):
+        if key in MAY_CHANGE or key in FILLED_IN or before.get(key) == after.get(key):
+            continue
+        if key == "training.steps" and after[key] > before[key]:
+            continue
+        lines.append(f"{key}: {before.get(key)!r} in the run, {after.get(key)!r} now")
+    return lines
+
+
+def _flatten(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in table.items():
+        if isinstance(value, dict):
+            flat |= _flatten(value, f"{prefix}{key}.")
+        else:
+            flat[f"{prefix}{key}"] = value
+    return flat

@@ -1,0 +1,1 @@
+"""What to learn and how to score it: collate examples, sum a loss, compute metrics, answer."""

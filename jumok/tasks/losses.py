@@ -1,0 +1,72 @@
+"""Cross-entropy over a vocabulary, computed and differentiated chunk by chunk.
+
+features (N, D) → logits (chunk, V) → loss and gradient at once → next chunk; no (N, V) tensor ever lives
+
+The loss of a token is −log p of the right one, smoothed: with ε of the weight spread evenly over the vocabulary.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+# N real target positions · D width · V vocabulary
+
+CHUNK_ELEMENTS = 1 << 19  # logits a chunk: 2 MB in fp32, which stays in the cache of a CPU
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A summed loss and what it is summed over; the trainer divides once, over all micro-batches and ranks."""
+
+    total: Tensor
+    count: int
+    parts: dict[str, float] = field(default_factory=dict)  # other sums over the same count, for the log
+
+
+def vocabulary_loss(features: Tensor, project: nn.Linear, targets: Tensor, *, smoothing: float = 0.0) -> tuple[Tensor, Tensor]:
+    """Return the summed smoothed loss and the summed −log p of targets (N,) given features (N, D)."""
+    total, plain = _VocabularyLoss.apply(features, project.weight, project.bias, targets, smoothing)  # type: ignore[no-untyped-call]
+    return total, plain
+
+
+class _VocabularyLoss(torch.autograd.Function):
+    """Gradients are made in the forward pass, while a chunk's logits are at hand."""
+
+    @staticmethod
+    @torch.amp.custom_fwd(device_type="cpu", cast_inputs=torch.float32)
+    def forward(ctx: Any, features: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
+        vocabulary = len(weight)
+        wanted = any(ctx.needs_input_grad[:3])
+        total, plain = features.new_zeros(()), features.new_zeros(())
+        if wanted:
+            feature_gradient, weight_gradient = torch.empty_like(features), torch.zeros_like(weight)
+            bias_gradient = torch.zeros_like(bias)
+        rows = max(CHUNK_ELEMENTS // vocabulary, 1)
+        for start in range(0, len(features), rows):
+            part, right = features[start : start + rows], targets[start : start + rows, None]
+            logits = torch.addmm(bias, part, weight.T)  # (rows, V)
+            largest, where = logits.max(dim=1, keepdim=True)
+            chosen, spread = logits.gather(1, right), logits.sum(dim=1, keepdim=True) / vocabulary
+            share = logits.softmax(dim=1)
+            # The log of the sum through the largest logit, whose share cannot underflow.
+            log_sum = largest - share.gather(1, where).log()
+            total += (log_sum - (1 - smoothing) * chosen - smoothing * spread).sum()
+            plain += (log_sum - chosen).sum()
+            if wanted:
+                share -= smoothing / vocabulary
+                share.scatter_add_(1, right, share.new_full((1, 1), smoothing - 1).expand_as(right))
+                torch.mm(share, weight, out=feature_gradient[start : start + rows])
+                weight_gradient.addmm_(share.T, part)
+                bias_gradient += share.sum(dim=0)
+        if wanted:
+            ctx.save_for_backward(feature_gradient, weight_gradient, bias_gradient)
+        ctx.mark_non_differentiable(plain)
+        return total, plain
+
+    @staticmethod
+    @torch.amp.custom_bwd(device_type="cpu")
+    def backward(ctx: Any, grad_total: Tensor, grad_plain: Tensor) -> tuple[Tensor | None, ...]:
+        feature_gradient, weight_gradient, bias_gradient = ctx.saved_tensors
+        return feature_gradient * grad_total, weight_gradient * grad_total, bias_gradient * grad_total, None, None

@@ -1,0 +1,96 @@
+"""Pairs of sequences as batches: padded, shifted, and streamed through the epochs.
+
+store → (subword dropout) → plan of an epoch → ids of a batch → PairBatch
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from jumok.data.batching import BatchStream
+from jumok.data.store import PairStore, TokenSide
+from jumok.data.subwords import SubwordSampler
+from jumok.data.tokenizer import END, PAD, START, Tokenizer
+from jumok.nn.batch import PairBatch
+from jumok.nn.masks import padding_mask
+
+Ids = np.ndarray[Any, Any]
+
+
+def collate(examples: Sequence[tuple[Ids, Ids]]) -> PairBatch:
+    """Return the batch of pairs of ids, without special tokens, as they are stored."""
+    source, source_mask = _pad([ids for ids, _ in examples], last=END)
+    targets, target_mask = _pad([ids for _, ids in examples], last=END)
+    inputs = torch.cat([torch.full((len(targets), 1), START), targets[:, :-1]], dim=1)
+    return PairBatch(source, source_mask, inputs, targets, target_mask)
+
+
+def _pad(rows: Sequence[Ids], last: int) -> tuple[Tensor, Tensor]:
+    """Return ids (B, L) with last behind each row, and the mask of real places."""
+    lengths = np.fromiter((len(row) + 1 for row in rows), dtype=np.int64, count=len(rows))
+    ids = np.full((len(rows), int(lengths.max())), PAD, dtype=np.int64)
+    for number, row in enumerate(rows):
+        ids[number, : len(row)] = row
+        ids[number, len(row)] = last
+    return torch.from_numpy(ids), padding_mask(torch.from_numpy(lengths), ids.shape[1])
+
+
+class PairBatches:
+    """The endless stream of training batches, each a pure function of seed, epoch and place."""
+
+    def __init__(
+        self,
+        store: PairStore,
+        tokenizers: tuple[Tokenizer, Tokenizer],
+        *,
+        batch_tokens: int,
+        seed: int,
+        max_length: int,
+        subword_dropout: float = 0.0,
+        progress: Callable[[int], None] | None = None,
+    ) -> None:
+        self.store, self.max_length = store, max_length
+        self.samplers: list[SubwordSampler] = []
+        self.sampled: tuple[TokenSide, TokenSide] | None = None
+        if subword_dropout:
+            for number, (tokenizer, side) in enumerate(zip(tokenizers, (store.source, store.target), strict=True)):
+                self.samplers.append(SubwordSampler(tokenizer, side, subword_dropout, 2 * seed + number, progress=progress))
+        self.epoch = -1
+        self.stream = BatchStream(self.lengths, batch_tokens=batch_tokens, seed=seed)
+
+    def lengths(self, epoch: int) -> Ids:
+        """Return the (N, 2) lengths of an epoch's examples, end tokens included."""
+        source, target = self._epoch(epoch)
+        lengths = np.stack([source.lengths + 1, target.lengths + 1], axis=1)
+        return np.minimum(lengths, self.max_length)
+
+    def _epoch(self, epoch: int) -> tuple[TokenSide, TokenSide]:
+        if not self.samplers:
+            return self.store.source, self.store.target
+        if self.sampled is None or self.epoch != epoch:
+            self.epoch, self.sampled = epoch, (self.samplers[0].epoch(epoch), self.samplers[1].epoch(epoch))
+        return self.sampled
+
+    @property
+    def position(self) -> tuple[int, int]:
+        """Epoch and place in it of the next batch."""
+        return self.stream.position
+
+    def seek(self, epoch: int, index: int) -> None:
+        """Go to a position."""
+        self.stream.seek(epoch, index)
+
+    def take(self) -> PairBatch:
+        """Return the next batch."""
+        epoch, self.latest = next(self.stream)
+        source, target = self._epoch(epoch)
+        cut = self.max_length - 1  # subword dropout may make a long sentence longer than allowed
+        return collate([(source[i][:cut], target[i][:cut]) for i in self.latest])
+
+    def describe(self, batch: PairBatch) -> str:
+        """Return the first example of the newest batch, for a message."""
+        source, target = self.store.text(int(self.latest[0]))
+        return f"{len(self.latest)} pairs, the first: {source[:80]!r} → {target[:80]!r}"

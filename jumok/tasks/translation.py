@@ -1,0 +1,214 @@
+"""Translation: from pairs of sentences to a loss, from a sentence to answers.
+
+training   pair of ids → PairBatch → model.features → vocabulary loss at real target positions
+answering  text → ids → model.encode → decoding engine → ids → text
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from jumok.config import DecodingConfig, ParallelData
+from jumok.data.batching import plan_batches
+from jumok.data.parallel import ParallelCorpora, Progress
+from jumok.data.sources import find_file, tidy
+from jumok.data.store import PairStore
+from jumok.data.tokenizer import END, PAD, START, Tokenizer
+from jumok.decoding.engine import Hypothesis, generate
+from jumok.errors import ConfigError
+from jumok.evaluation.text import score_texts
+from jumok.nn.batch import PairBatch
+from jumok.nn.embeddings import load_word2vec
+from jumok.nn.observe import mean_over_heads, observe
+from jumok.recipe import Recipe
+from jumok.tasks.losses import Loss, vocabulary_loss
+from jumok.tasks.pairs import Ids, PairBatches, collate
+
+# B batch · S source · T target
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One translation."""
+
+    text: str
+    score: float
+    tokens: list[str]
+    ids: list[int]
+    log_probability: float
+    finished: bool  # False where it was cut at the longest length allowed
+
+
+class Translation:
+    """The task of turning one sequence of tokens into another."""
+
+    Data = ParallelData
+
+    def __init__(self, recipe: Recipe, corpora: ParallelCorpora) -> None:
+        self.recipe, self.corpora = recipe, corpora
+        self.source_tokenizer, self.target_tokenizer = corpora.source_tokenizer, corpora.target_tokenizer
+
+    @classmethod
+    def open(
+        cls,
+        recipe: Recipe,
+        folders: Sequence[Path],
+        *,
+        tokenizers: tuple[Tokenizer, Tokenizer] | None = None,
+        progress: Progress = lambda what, done: None,
+    ) -> Self:
+        """Return the task of a recipe; its tokenizers are trained where none are given, its data read when needed."""
+        assert isinstance(recipe.data, ParallelData)
+        return cls(recipe, ParallelCorpora(recipe.data, recipe.tokenizer, folders, progress, tokenizers))
+
+    @property
+    def data(self) -> ParallelData:
+        """The recipe's [data]."""
+        return self.corpora.data
+
+    def complete(self, recipe: Recipe) -> Recipe:
+        """Return the recipe with the vocabulary sizes of the tokenizers."""
+        return recipe.with_vocabularies(len(self.source_tokenizer), len(self.target_tokenizer))
+
+    def initialise(self, model: nn.Module) -> list[str]:
+        """Start embeddings from word2vec files where the recipe names some; return what was done, a line each."""
+        sides = [("source", self.source_tokenizer), ("target", self.target_tokenizer)]
+        notes = []
+        for side, tokenizer in sides:
+            name = getattr(self.recipe.model, f"{side}_embeddings", "")
+            if name:
+                table = getattr(model, f"embed_{side}").table
+                count = load_word2vec(find_file(name, self.corpora.folders), tokenizer.words, table)
+                notes.append(f"{side} embeddings: {count:,} of {len(tokenizer):,} entries start from {name}")
+        return notes
+
+    def check_fits(self, model: nn.Module) -> None:
+        """Refuse data that is longer than the model's position table, before training starts."""
+        limit, longest = int(getattr(model, "limit", 0)), self.longest
+        if limit and longest > limit:
+            raise ConfigError(
+                f"the longest sentence may have {longest} tokens, but positions = 'learned' has a table of {limit}; "
+                f"set model.max_positions = {longest}, or data.max_length = {limit} to leave longer pairs out"
+            )
+
+    @property
+    def longest(self) -> int:
+        """The longest sequence that training can meet, end token included."""
+        return self.data.max_length if self.recipe.tokenizer.dropout else int(self.corpora.train.lengths.max())
+
+    def batches(self) -> PairBatches:
+        """Return the stream of training batches."""
+        training, corpora = self.recipe.training, self.corpora
+        return PairBatches(
+            corpora.train, (self.source_tokenizer, self.target_tokenizer), batch_tokens=training.batch_tokens,
+            seed=training.seed, subword_dropout=self.recipe.tokenizer.dropout, max_length=self.data.max_length,
+            progress=lambda done: corpora.progress("sampling subwords", done),
+        )
+
+    def evaluate(self, model: nn.Module) -> dict[str, Any]:
+        """Return the val scores that are taken during training."""
+        return self.metrics(model, self.corpora.evaluation("val"), sentences=self.recipe.training.evaluate_sentences)
+
+    def loss(self, model: nn.Module, batch: PairBatch, step: int) -> Loss:
+        """Return the summed loss over the batch's target tokens; smoothed in training only."""
+        features = model.features(batch)[batch.target_mask]  # type: ignore[operator]  # (N, D)
+        smoothing = self.recipe.training.label_smoothing if model.training else 0.0
+        total, plain = vocabulary_loss(features, model.project, batch.targets[batch.target_mask], smoothing=smoothing)  # type: ignore[arg-type]
+        return Loss(total, len(features), {"nll": float(plain)})
+
+    @torch.inference_mode()
+    def mean_loss(self, model: nn.Module, store: PairStore, *, batch_tokens: int = 8192) -> float:
+        """Return the mean −log p of a store's target tokens."""
+        total, count = 0.0, 0
+        limit = int(getattr(model, "limit", 0))
+        lengths = np.minimum(store.lengths, limit) if limit else store.lengths
+        device = next(model.parameters()).device
+        for indices in plan_batches(lengths, batch_tokens=max(batch_tokens, int(lengths.max())), seed=0, epoch=0):
+            pairs = [(store.source[i], store.target[i]) for i in indices]
+            if limit:
+                pairs = [(source[: limit - 1], target[: limit - 1]) for source, target in pairs]
+            loss = self.loss(model, collate(pairs).to(device), 0)
+            total, count = total + float(loss.total), count + loss.count
+        return total / max(count, 1)
+
+    def read(self, texts: Sequence[str]) -> list[Ids]:
+        """Return the source ids of texts."""
+        tidied = [tidy(text, self.data.lowercase) for text in texts]
+        return [np.asarray(ids, dtype=np.int64) for ids in self.source_tokenizer.encode(tidied)]
+
+    def answer(
+        self,
+        model: nn.Module,
+        sources: Sequence[Ids],
+        *,
+        options: DecodingConfig,
+        prefixes: Sequence[str] | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> list[list[Answer]]:
+        """Return the translations of each source's ids, best first."""
+        forced = self.target_tokenizer.encode([tidy(p, self.data.lowercase) for p in prefixes]) if prefixes else None
+        limit = int(getattr(model, "limit", 0))
+        found = generate(
+            model,  # type: ignore[arg-type]
+            [ids[: limit - 1] for ids in sources] if limit else sources,
+            collate=self.source_batch(model),
+            lengths=[len(ids) + 1 for ids in sources],
+            options=options,
+            start=START,
+            end=END,
+            pad=PAD,
+            prefixes=forced,
+            limit=limit,
+            progress=progress,
+            observed_extend=covering(model) if options.coverage_penalty else None,
+        )
+        return [[self.write(hypothesis) for hypothesis in hypotheses] for hypotheses in found]
+
+    def source_batch(self, model: nn.Module) -> Callable[[Sequence[Ids]], PairBatch]:
+        """Return the function that makes an encoder's input of sources."""
+        device = next(model.parameters()).device
+        nothing = np.empty(0, dtype=np.int64)
+        return lambda sources: collate([(ids, nothing) for ids in sources]).to(device)
+
+    def write(self, hypothesis: Hypothesis) -> Answer:
+        """Return a hypothesis as text."""
+        ids, tokenizer = hypothesis.tokens, self.target_tokenizer
+        return Answer(
+            text=tokenizer.decode(ids), score=hypothesis.score, tokens=tokenizer.labels(ids), ids=ids,
+            log_probability=hypothesis.log_probability, finished=hypothesis.finished,
+        )
+
+    def metrics(self, model: nn.Module, stores: dict[str, PairStore], *, sentences: int) -> dict[str, Any]:
+        """Return quick scores for an evaluation during training: loss over all, greedy BLEU over some, two samples."""
+        total = sum(len(store) for store in stores.values())
+        loss = sum(self.mean_loss(model, store) * len(store) for store in stores.values()) / total
+        chosen = [(store, int(i)) for store in stores.values() for i in range(len(store))][:: max(-(-total // sentences), 1)]
+        answers = self.answer(
+            model, [store.source[i].astype(np.int64) for store, i in chosen], options=DecodingConfig(beam=1)
+        )
+        written, texts = [answer[0].text for answer in answers], [store.text(i) for store, i in chosen]
+        scores = score_texts(written, [target for _, target in texts])
+        samples = [
+            {"source": texts[i][0], "reference": texts[i][1], "jumok": written[i]}
+            for i in sorted({len(texts) // 3, 2 * len(texts) // 3})
+        ]
+        return {
+            "loss": loss, "perplexity": float(np.exp(min(loss, 50.0))), "bleu": scores.bleu, "chrf": scores.chrf,
+            "exact_match": scores.exact_match, "samples": samples,
+        }
+
+
+def covering(model: nn.Module) -> Callable[[Tensor, Any], tuple[Tensor, Any, Tensor]] | None:
+    """Return an extend that also tells where the model looked in the source: (R, n, S), the mean of layers and heads."""
+
+    def extend(tokens: Tensor, state: Any) -> tuple[Tensor, Any, Tensor]:
+        with observe(model) as record:
+            logits, state = model.extend(tokens, state)  # type: ignore[operator]
+        return logits, state, mean_over_heads(record.of_kind("cross") or record.of_kind("recurrent"))
+
+    return extend

@@ -1,0 +1,1 @@
+"""Training: accumulate, clip, step, evaluate, save. Nothing here knows a model or a modality."""

@@ -1,0 +1,124 @@
+"""What a person sees of a training run: a live bar on a terminal, plain lines in a log file.
+
+trainer → Reporter → terminal | log file | TensorBoard (where installed)
+"""
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+from rich.progress import Progress as Bar
+
+if TYPE_CHECKING:
+    from jumok.config import TrainingConfig
+    from jumok.training.trainer import Progress
+
+
+def duration(seconds: float) -> str:
+    """Return a time as people say it: 48 s, 3 min 20 s, 2 h 05 min."""
+    seconds = round(seconds)
+    if seconds < 60:
+        return f"{seconds} s"
+    if seconds < 3600:
+        return f"{seconds // 60} min {seconds % 60:02d} s"
+    return f"{seconds // 3600} h {seconds % 3600 // 60:02d} min"
+
+
+class Reporter:
+    """Show a run on a console; without a terminal, one plain line an event."""
+
+    def __init__(self, console: Console, run: Path | None = None) -> None:
+        self.console = console
+        self.bar: Bar | None = None
+        self.board = _tensorboard(run)
+        self.steps = 0
+        self.began = (0, 0.0, 0)  # step, seconds and tokens where this session started
+
+    def start(self, progress: "Progress", config: "TrainingConfig") -> None:
+        """Open the display."""
+        self.steps = config.steps
+        self.began = (progress.step, progress.seconds, progress.target_tokens)
+        if self.console.is_terminal:
+            columns = (TextColumn("step"), MofNCompleteColumn(), BarColumn(bar_width=None), TextColumn("{task.fields[status]}"))
+            self.bar = Bar(*columns, console=self.console)
+            self.task = self.bar.add_task("train", total=config.steps, completed=progress.step, status="")
+            self.bar.start()
+
+    def step(self, progress: "Progress") -> None:
+        """Move the bar."""
+        if self.bar is not None:
+            self.bar.update(self.task, completed=progress.step, status=self._status(progress))
+        self.latest = self._status(progress)
+
+    def _status(self, progress: "Progress") -> str:
+        steps = progress.step - self.began[0]
+        seconds = max(progress.seconds - self.began[1], 1e-9)
+        speed = (progress.target_tokens - self.began[2]) / seconds
+        left = (self.steps - progress.step) * seconds / max(steps, 1)
+        return f"{speed:,.0f} tokens/s · {duration(left)} left"
+
+    def log(self, row: dict[str, Any]) -> None:
+        """Show a line of the log."""
+        loss, rate = row["loss"], row["learning_rate"]
+        perplexity = math.exp(min(row.get("nll", loss), 50.0))
+        text = f"loss {loss:.3f} · perplexity {perplexity:,.2f} · lr {rate:.2e} · {self.latest}"
+        if self.bar is None:
+            self.console.print(f"step {row['step']:,}/{self.steps:,} · epoch {row['epoch'] + 1} · {text}", highlight=False, soft_wrap=True)
+        else:
+            self.bar.update(self.task, status=text)
+            self.latest_line = text
+        if self.board is not None:
+            for name in ("loss", "nll", "learning_rate", "gradient_norm"):
+                if name in row:
+                    self.board.add_scalar(f"train/{name}", row[name], row["step"])
+
+    def evaluation(self, row: dict[str, Any], samples: list[dict[str, str]]) -> None:
+        """Show the scores, whether they are the best, and sample answers."""
+        scores = " · ".join(f"{name} {value:.4g}" for name, value in row["evaluation"].items() if isinstance(value, int | float))
+        mark = "  ← best" if row["best"] else ""
+        self.note(f"step {row['step']:,} · val: {scores}{mark} ({duration(row['evaluation_seconds'])})")
+        for sample in samples:
+            for name, text in sample.items():
+                self.note(f"    {name:<9} {text}")
+        if self.board is not None:
+            for name, value in row["evaluation"].items():
+                if isinstance(value, int | float):
+                    self.board.add_scalar(f"val/{name}", value, row["step"])
+
+    def note(self, text: str) -> None:
+        """Show a line above the bar."""
+        self.console.print(escape(text), highlight=False, soft_wrap=True)
+
+    def end(self, progress: "Progress", config: "TrainingConfig", *, stopped: bool) -> None:
+        """Close the display."""
+        self.close()
+        if progress.finished:
+            self.note(f"stopped early: {config.patience} evaluations without a better {config.monitor}")
+        share = progress.outside / max(progress.seconds, 1e-9)
+        word = "stopped" if stopped else "done"
+        self.note(
+            f"{word} at step {progress.step:,} after {duration(progress.seconds)} in training "
+            f"({share:.1%} of it outside forward, backward and step); best {config.monitor} at step {progress.best_step:,}"
+        )
+
+    def close(self) -> None:
+        """Stop drawing, whatever happened."""
+        if self.bar is not None:
+            self.bar.stop()
+            self.bar = None
+        if self.board is not None:
+            self.board.close()
+
+
+def _tensorboard(run: Path | None) -> Any:
+    """Return a TensorBoard writer in RUN/tensorboard, or None where TensorBoard is not installed."""
+    if run is None:
+        return None
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError:
+        return None
+    return SummaryWriter(str(run / "tensorboard"))  # type: ignore[no-untyped-call]

@@ -1,0 +1,279 @@
+"""The trainer: take batches, sum their gradients, divide once, clip, step; log, evaluate and save on the way.
+
+batches → task.loss (sum and count) → gradients ÷ count → clip → step → average → metrics.jsonl, checkpoints
+
+It knows no model and no modality: what to learn comes as a task, what to score as a callable. A run that is stopped
+and resumed is the run that never stopped, bit for bit.
+"""
+
+import json
+import math
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from types import FrameType
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils import clip_grad_norm_
+
+from jumok.config import TrainingConfig
+from jumok.errors import TrainingError
+from jumok.training.average import WeightAverage, load_tensors, model_tensors
+from jumok.training.checkpoint import Checkpoints
+from jumok.training.optimizer import load_optimizer_tensors, make_optimizer, optimizer_tensors
+from jumok.training.progress import Reporter
+from jumok.training.schedule import learning_rate
+
+
+class Loss(Protocol):
+    """A sum over count items, and other sums for the log."""
+
+    total: Tensor
+    count: int
+    parts: dict[str, float]
+
+
+class Batches(Protocol):
+    """An endless, seekable stream of batches."""
+
+    @property
+    def position(self) -> tuple[int, int]:
+        """Epoch and place in it of the next batch."""
+
+    def seek(self, epoch: int, index: int) -> None:
+        """Go to a position."""
+
+    def take(self) -> Any:
+        """Return the next batch."""
+
+    def describe(self, batch: Any) -> str:
+        """Return a batch's examples in a line, for a message."""
+
+
+LossFunction = Callable[[nn.Module, Any, int], Loss]
+Evaluate = Callable[[nn.Module], dict[str, Any]]  # scores; 'samples' holds texts for the display
+
+
+@dataclass
+class Progress:
+    """How far a run has come: everything that a resumed run must know, beside tensors."""
+
+    step: int = 0
+    epoch: int = 0
+    index: int = 0
+    seconds: float = 0.0  # in training: batches, steps and saves, but not evaluations
+    outside: float = 0.0  # the part of seconds outside forward, backward and step
+    target_tokens: int = 0
+    best: float | None = None
+    best_step: int = 0
+    waited: int = 0  # evaluations since the best
+    finished: bool = False
+    window: dict[str, float] = field(default_factory=dict)  # sums since the last line of the log
+
+
+class Trainer:
+    """One training run in one process."""
+
+    def __init__(
+        self,
+        model: nn.Module,
+        *,
+        loss: LossFunction,
+        batches: Batches,
+        evaluate: Evaluate,
+        config: TrainingConfig,
+        run: Path,
+        reporter: Reporter,
+        device: torch.device,
+    ) -> None:
+        self.model, self.loss, self.batches, self.evaluate = model, loss, batches, evaluate
+        self.config, self.run_folder, self.reporter, self.device = config, run, reporter, device
+        self.checkpoints = Checkpoints(run)
+        self.optimizer = make_optimizer(model, config)
+        self.average = WeightAverage(model, config)
+        self.progress = Progress()
+        self.stop_signal = 0
+
+    def train(self) -> Progress:
+        """Run to the last step, or until stopped; return how far it came."""
+        self.reporter.start(self.progress, self.config)
+        with self._stoppable():
+            while self.progress.step < self.config.steps and not self.progress.finished and not self.stop_signal:
+                self._one_step()
+                is_best = False
+                if self._due(self.config.evaluate_every):
+                    is_best = self._evaluate()
+                if is_best or self.stop_signal or self.progress.finished or self._due(self.config.save_every):
+                    self._save(best=is_best)
+        self.reporter.end(self.progress, self.config, stopped=bool(self.stop_signal))
+        return self.progress
+
+    def resume(self) -> None:
+        """Take up the newest checkpoint and forget lines of the log that came after it."""
+        tensors, facts = self.checkpoints.load_training()
+        groups: dict[str, dict[str, Tensor]] = {"model": {}, "optimizer": {}, "average": {}, "random": {}}
+        for key, value in tensors.items():
+            group, _, name = key.partition("/")
+            groups[group][name] = value
+        load_tensors(self.model, groups["model"])
+        load_optimizer_tensors(self.optimizer, groups["optimizer"])
+        self.average.load_state_tensors(groups["average"])
+        torch.set_rng_state(groups["random"]["cpu"])
+        if "cuda" in groups["random"] and torch.cuda.is_available():
+            torch.cuda.set_rng_state(groups["random"]["cuda"])
+        self.progress = Progress(**facts)
+        self.batches.seek(self.progress.epoch, self.progress.index)
+        metrics = self.run_folder / "metrics.jsonl"
+        rows = [row for row in metrics.read_text(encoding="utf-8").splitlines() if _step_of(row) <= self.progress.step]
+        metrics.write_text("".join(f"{row}\n" for row in rows if row), encoding="utf-8")
+
+    def _due(self, interval: int) -> bool:
+        return self.progress.step % interval == 0 or self.progress.step == self.config.steps
+
+    def _one_step(self) -> None:
+        progress, started = self.progress, time.perf_counter()
+        step = progress.step + 1
+        taken = [self.batches.take() for _ in range(self.config.accumulate)]
+        rate = learning_rate(step, self.config)
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        self.model.train()
+        computing = time.perf_counter()
+        losses = []
+        for batch in taken:
+            with self._precision():
+                loss = self.loss(self.model, batch.to(self.device), step)
+            loss.total.backward()  # type: ignore[no-untyped-call]
+            losses.append(loss)
+        count = sum(loss.count for loss in losses)
+        total = sum(float(loss.total.detach()) for loss in losses)
+        torch._foreach_div_([p.grad for p in self.model.parameters() if p.grad is not None], count)
+        norm = clip_grad_norm_(self.model.parameters(), self.config.clip or math.inf)
+        if not (math.isfinite(total) and math.isfinite(float(norm))):
+            raise TrainingError(self._explain_blow_up(step, taken, total, float(norm), rate))
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+        self.average.update(step)
+        computed = time.perf_counter()
+
+        progress.step, (progress.epoch, progress.index) = step, self.batches.position
+        progress.target_tokens += count
+        window = progress.window
+        for name, value in [("loss", total), ("count", count), ("norm", float(norm)), ("steps", 1)]:
+            window[name] = window.get(name, 0.0) + value
+        for loss in losses:
+            for name, value in loss.parts.items():
+                window[f"part {name}"] = window.get(f"part {name}", 0.0) + value
+        elapsed = time.perf_counter() - started
+        progress.seconds += elapsed
+        progress.outside += elapsed - (computed - computing)
+        self.reporter.step(progress)
+        if self._due(self.config.log_every):
+            self._log(rate)
+
+    def _precision(self) -> Any:
+        if self.config.precision == "bf16":
+            return torch.autocast(self.device.type, dtype=torch.bfloat16)
+        return nullcontext()
+
+    def _log(self, rate: float) -> None:
+        progress, window = self.progress, self.progress.window
+        row = {
+            "step": progress.step,
+            "epoch": progress.epoch,
+            "seconds": round(progress.seconds, 3),
+            "target_tokens": progress.target_tokens,
+            "loss": window["loss"] / window["count"],
+            **{name.removeprefix("part "): value / window["count"] for name, value in window.items() if name.startswith("part ")},
+            "learning_rate": rate,
+            "gradient_norm": window["norm"] / window["steps"],
+        }
+        progress.window = {}
+        self._write_row(row)
+        self.reporter.log(row)
+
+    def _write_row(self, row: dict[str, Any]) -> None:
+        with (self.run_folder / "metrics.jsonl").open("a", encoding="utf-8") as file:
+            file.write(json.dumps(row, ensure_ascii=False) + "\n")
+
+    def _evaluate(self) -> bool:
+        started = time.perf_counter()
+        self.model.eval()
+        with self.average.in_place(), torch.random.fork_rng(devices=[]):
+            scores = dict(self.evaluate(self.model))
+        samples = scores.pop("samples", [])
+        progress, monitor = self.progress, self.config.monitor
+        if monitor not in scores:
+            raise TrainingError(f"training.monitor = '{monitor}' is not among the scores: {', '.join(scores)}")
+        value = scores[monitor]
+        better = -value if monitor in ("loss", "perplexity") else value
+        is_best = progress.best is None or better > progress.best
+        progress.waited = 0 if is_best else progress.waited + 1
+        if is_best:
+            progress.best, progress.best_step = better, progress.step
+        if self.config.patience and progress.waited >= self.config.patience:
+            progress.finished = True
+        row = {"step": progress.step, "seconds": round(progress.seconds, 3), "evaluation": scores, "best": is_best,
+               "evaluation_seconds": round(time.perf_counter() - started, 3)}
+        self._write_row(row)
+        self.reporter.evaluation(row, samples)
+        return is_best
+
+    def _save(self, *, best: bool) -> None:
+        started = time.perf_counter()
+        random = {"cpu": torch.get_rng_state()}
+        if self.device.type == "cuda":
+            random["cuda"] = torch.cuda.get_rng_state()
+        training = {
+            **{f"model/{name}": value for name, value in model_tensors(self.model).items()},
+            **{f"optimizer/{name}": value for name, value in optimizer_tensors(self.optimizer).items()},
+            **{f"average/{name}": value for name, value in self.average.state_tensors().items()},
+            **{f"random/{name}": value for name, value in random.items()},
+        }
+        step, weights = self.progress.step, self.average.weights()
+        self.checkpoints.save(step, weights=weights, training=training, facts=asdict(self.progress), best=best)
+        elapsed = time.perf_counter() - started
+        self.progress.seconds += elapsed
+        self.progress.outside += elapsed
+
+    @contextmanager
+    def _stoppable(self) -> Iterator[None]:
+        """Turn the first Ctrl-C or SIGTERM into a stop after the current step; a second one is immediate."""
+
+        def remember(number: int, frame: FrameType | None) -> None:
+            if self.stop_signal:
+                raise KeyboardInterrupt
+            self.stop_signal = number
+            self.reporter.note("stopping after this step; a checkpoint is being saved (again to stop at once)")
+
+        try:
+            old = {number: signal.signal(number, remember) for number in (signal.SIGINT, signal.SIGTERM)}
+        except ValueError:  # not in the main thread: nothing to catch
+            old = {}
+        try:
+            yield
+        finally:
+            for number, handler in old.items():
+                signal.signal(number, handler)
+
+    def _explain_blow_up(self, step: int, batches: list[Any], total: float, norm: float, rate: float) -> str:
+        kept = self.checkpoints.steps()
+        what = f"the loss became {total}" if not math.isfinite(total) else f"the gradient's norm became {norm}"
+        return (
+            f"{what} at step {step:,} (learning rate {rate:.2g}), on this batch: {self.batches.describe(batches[-1])}. "
+            f"Lower training.learning_rate (half of it), lengthen training.warmup or set training.clip = 1.0. "
+            + (f"The checkpoint of step {kept[-1]:,} is kept." if kept else "No checkpoint had been saved yet.")
+        )
+
+
+def _step_of(row: str) -> float:
+    """Return the step of a metrics row; a row cut off by a kill counts as the future."""
+    try:
+        return float(json.loads(row)["step"])
+    except (ValueError, KeyError, TypeError):
+        return math.inf
