@@ -7,6 +7,7 @@ import math
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,8 @@ from jumok.data.store import PairStore
 from jumok.doctor import Report, examine
 from jumok.errors import ConfigError, RunError
 from jumok.evaluation.text import score_by_length, score_texts
-from jumok.nn.device import choose_device
 from jumok.job import Job, build_model, folders_for, prepare_job, silent
+from jumok.nn.device import choose_device
 from jumok.predictor import Predictor
 from jumok.recipe import find_recipe
 from jumok.run import Run, load_recipe
@@ -86,17 +87,28 @@ def evaluate(
     if data is not None:
         corpora.folders = [*folders_for(predictor.run.recipe, None, data), *corpora.folders]
     if source and target:
-        corpus = Corpus(source=os.fspath(Path(source).absolute()), target=os.fspath(Path(target).absolute()), name=Path(target).name)
+        corpus = Corpus(
+            source=os.fspath(Path(source).absolute()), target=os.fspath(Path(target).absolute()), name=Path(target).name
+        )
         stores = {corpus.label: corpora.corpus_store(corpus)}
     else:
         stores = corpora.evaluation(split)  # type: ignore[arg-type]
     options = options or predictor.options
     if beam is not None:
         options = DecodingConfig.parse(options.model_dump() | {"beam": beam}, "decoding")
-    return {label: _score(predictor, store, options, lambda done, label=label, store=store: progress(label, done, len(store))) for label, store in stores.items()}  # type: ignore[misc]
+    results = {}
+    for label, store in stores.items():
+        results[label] = _score(predictor, store, options, partial(_tell, progress, label, len(store)))
+    return results
 
 
-def _score(predictor: Predictor, store: PairStore, options: DecodingConfig, progress: Callable[[int], None]) -> dict[str, Any]:
+def _tell(progress: Callable[[str, int, int], None], label: str, total: int, done: int) -> None:
+    progress(label, done, total)
+
+
+def _score(
+    predictor: Predictor, store: PairStore, options: DecodingConfig, progress: Callable[[int], None]
+) -> dict[str, Any]:
     texts = [store.text(number) for number in range(len(store))]
     answers = predictor.answers([source for source, _ in texts], options=options, progress=progress)
     written, references = [found[0].text for found in answers], [reference for _, reference in texts]
@@ -133,7 +145,8 @@ def recipe_schema() -> dict[str, Any]:
         "training": [TrainingConfig],
         "decoding": [DecodingConfig],
     }
-    definitions, properties = {}, {}
+    definitions: dict[str, Any] = {}
+    properties: dict[str, Any] = {}
     for name, classes in sections.items():
         for found in classes:
             schema = found.model_json_schema(ref_template="#/$defs/{model}")

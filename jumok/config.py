@@ -56,13 +56,19 @@ class ParallelData(Section):
 
     set: str = Field("", description="a built-in set (jumok list) instead of files")
     size: int = Field(0, ge=0, description="training pairs of a built-in set; 0 = its own default")
-    folder: str = Field("", description="folder of the files inside the data folder; jumok fetch writes to one of that name")
+    folder: str = Field(
+        "", description="folder of the files inside the data folder; jumok fetch writes to one of that name"
+    )
     train: list[Corpus] = Field([], description="corpora to learn from")
     val: list[Corpus] = Field([], description="corpora to score during training")
     test: list[Corpus] = Field([], description="corpora for the final score")
-    hold_out: int = Field(0, ge=0, description="pairs taken from train for val where val has no files; 0 = 5 %, at most 1000")
+    hold_out: int = Field(
+        0, ge=0, description="pairs taken from train for val where val has no files; 0 = 5 %, at most 1000"
+    )
     max_length: int = Field(256, ge=1, description="longer pairs (tokens, either side) are dropped")
-    max_ratio: float = Field(0.0, ge=0.0, description="drop pairs whose lengths (characters) differ by more than this factor; 0 = off")
+    max_ratio: float = Field(
+        0.0, ge=0.0, description="drop pairs whose lengths (characters) differ by more than this factor; 0 = off"
+    )
     lowercase: bool = Field(False, description="fold case on both sides")
     deduplicate: bool = Field(False, description="keep one copy of equal training pairs")
 
@@ -74,14 +80,18 @@ class ParallelData(Section):
     @model_validator(mode="after")
     def a_set_or_files(self) -> Self:
         if bool(self.set) == bool(self.train):
-            raise ConfigError("[data] needs either set = \"NAME\" (a built-in set, see jumok list) or train = {…} (files)")
+            raise ConfigError(
+                '[data] needs either set = "NAME" (a built-in set, see jumok list) or train = {…} (files)'
+            )
         return self
 
 
 class TokenizerConfig(Section):
     """How text becomes tokens. Trained in place on the training split."""
 
-    kind: Literal["bpe", "unigram", "word", "character"] = Field("bpe", description="byte-level BPE, unigram, words, characters")
+    kind: Literal["bpe", "unigram", "word", "character"] = Field(
+        "bpe", description="byte-level BPE, unigram, words, characters"
+    )
     vocabulary: int = Field(8000, ge=8, description="the most entries each vocabulary may have")
     shared: bool = Field(True, description="one vocabulary for both languages, or one each")
     dropout: float = Field(0.0, ge=0.0, lt=1.0, description="subword dropout in training (bpe, unigram)")
@@ -122,7 +132,9 @@ class TrainingConfig(Section):
     accumulate: int = Field(1, ge=1, description="batches whose gradients are summed for one step")
     optimizer: Literal["adam", "adamw"] = "adam"
     learning_rate: float = Field(1e-3, gt=0.0, description="the peak, reached after warmup")
-    schedule: Literal["inverse_sqrt", "cosine", "linear", "constant"] = Field("inverse_sqrt", description="after the warm-up")
+    schedule: Literal["inverse_sqrt", "cosine", "linear", "constant"] = Field(
+        "inverse_sqrt", description="after the warm-up"
+    )
     warmup: int = Field(1000, ge=0, description="steps from zero to the peak")
     final_learning_rate: float = Field(0.0, ge=0.0, description="where cosine and linear end")
     betas: list[float] = Field([0.9, 0.98], min_length=2, max_length=2)
@@ -132,9 +144,13 @@ class TrainingConfig(Section):
     label_smoothing: float = Field(0.1, ge=0.0, lt=1.0)
     average: Literal["none", "last", "ema"] = Field("none", description="weights that are scored and saved for use")
     average_last: int = Field(5, ge=1, description="average = 'last': how many saves are averaged")
-    average_decay: float = Field(0.999, ge=0.0, lt=1.0, description="average = 'ema': share of the old average kept a step")
+    average_decay: float = Field(
+        0.999, ge=0.0, lt=1.0, description="average = 'ema': share of the old average kept a step"
+    )
     monitor: str = Field("loss", description="the val score that decides which weights are best")
-    evaluate_sentences: int = Field(1000, ge=1, description="most val sentences answered at an evaluation (the loss takes all)")
+    evaluate_sentences: int = Field(
+        1000, ge=1, description="most val sentences answered at an evaluation (the loss takes all)"
+    )
     patience: int = Field(0, ge=0, description="stop after so many evaluations without a better score; 0 = never")
     save_every: int = Field(500, ge=1, description="steps between checkpoints")
     evaluate_every: int = Field(500, ge=1, description="steps between evaluations")
@@ -165,7 +181,9 @@ class DecodingConfig(Section):
     @model_validator(mode="after")
     def n_best_fits_the_beam(self) -> Self:
         if self.n_best > self.beam and not self.sample:
-            raise ConfigError(f"n_best ({self.n_best}) needs a beam at least as wide, not {self.beam}; set beam = {self.n_best}")
+            raise ConfigError(
+                f"n_best ({self.n_best}) needs a beam at least as wide, not {self.beam}; set beam = {self.n_best}"
+            )
         if 0 < self.max_length < self.min_length:
             raise ConfigError(f"min_length ({self.min_length}) is above max_length ({self.max_length})")
         return self
@@ -196,8 +214,14 @@ def _explain_one(detail: dict[str, Any], cls: type[BaseModel], where: str) -> st
         case "less_than":
             return f"{place} = {given!r}: must be below {context['lt']}"
         case kind if kind.endswith("_type"):
-            wanted = {"int": "a whole number", "float": "a number", "bool": "true or false", "string": "text in quotes",
-                      "list": "a list", "model": "a table"}
+            wanted = {
+                "int": "a whole number",
+                "float": "a number",
+                "bool": "true or false",
+                "string": "text in quotes",
+                "list": "a list",
+                "model": "a table",
+            }
             return f"{place} = {given!r}: must be {wanted.get(kind.removesuffix('_type'), kind.removesuffix('_type'))}"
         case _:
             return f"{place} = {given!r}: {detail['msg'][0].lower()}{detail['msg'][1:]}"

@@ -128,7 +128,7 @@ def _find_problems(report: Report, recipe: Recipe, task: Translation, held_out: 
     counts, training, problems = task.corpora.train.counts, recipe.training, report.problems
     if counts.dropped > 0.02 * counts.read:
         problems.append((
-            f"{counts.dropped:,} of {counts.read:,} training pairs are dropped ({counts.sentence()})",
+            f"{counts.dropped:,} of {counts.read:,} training pairs are dropped ({counts})",
             "look at data.max_length and data.max_ratio, and for empty lines in the files",
         ))
     same = sum(source == target for source, target in _some_texts(task.corpora.train))

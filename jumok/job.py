@@ -51,11 +51,19 @@ class Job:
                 Run.create(self.folder, self.recipe, source=source, target=target, facts=facts)
             reporter = Reporter(console, self.folder)
             trainer = Trainer(
-                self.model.to(device), loss=self.task.loss, batches=self.batches, evaluate=self.task.evaluate,
-                config=self.recipe.training, run=self.folder, reporter=reporter, device=device,
+                self.model.to(device),
+                loss=self.task.loss,
+                batches=self.batches,
+                evaluate=self.task.evaluate,
+                config=self.recipe.training,
+                run=self.folder,
+                reporter=reporter,
+                device=device,
             )
             count = sum(parameter.numel() for parameter in self.model.parameters())
-            reporter.note(f"{self.folder}: {self.recipe.model.name}, {count:,} parameters, {len(self.task.corpora.train):,} pairs, on {device}")
+            reporter.note(
+                f"{self.folder}: {self.recipe.model.name}, {count:,} parameters, {len(self.task.corpora.train):,} pairs, on {device}"
+            )
             for note in self.notes:
                 reporter.note(note)
             if self.going_on:
@@ -75,7 +83,9 @@ class Job:
             return
         threads = Run.open(self.folder).facts.get("threads")
         if threads != torch.get_num_threads():
-            reporter.note(f"begun with {threads} threads, now {torch.get_num_threads()}: results may differ in the last digit")
+            reporter.note(
+                f"begun with {threads} threads, now {torch.get_num_threads()}: results may differ in the last digit"
+            )
         trainer.resume()
         self.recipe.save(self.folder / "recipe.toml")  # steps and intervals may have changed
         reporter.note(f"going on from step {trainer.progress.step:,}")
@@ -103,7 +113,8 @@ def prepare_job(
     changed = differences(run.recipe, given) if run is not None else []
     if changed:
         raise RunError(
-            f"the recipe has changed since {folder} was begun:\n  " + "\n  ".join(changed)
+            f"the recipe has changed since {folder} was begun:\n  "
+            + "\n  ".join(changed)
             + "\nOnly steps may grow and intervals change. Put it back, or start another run with --out."
         )
     if given.training.threads:

@@ -31,7 +31,9 @@ class Run:
     facts: dict[str, Any]
 
     @classmethod
-    def create(cls, folder: Path, recipe: Recipe, *, source: Tokenizer, target: Tokenizer, facts: dict[str, Any]) -> "Run":
+    def create(
+        cls, folder: Path, recipe: Recipe, *, source: Tokenizer, target: Tokenizer, facts: dict[str, Any]
+    ) -> "Run":
         """Write the folder of a new run."""
         facts = {"format": FORMAT, "jumok": __version__, **facts}
         try:
@@ -44,8 +46,12 @@ class Run:
             (folder / "run.json").write_text(json.dumps(facts, indent=1, ensure_ascii=False), encoding="utf-8")
         except OSError as error:
             if error.errno == errno.ENOSPC:
-                raise RunError(f"the disk of {folder} is full: the run could not be started; free some space or choose another --out") from None
-            raise RunError(f"the run folder {folder} cannot be written: {error.strerror}; choose another --out") from None
+                raise RunError(
+                    f"the disk of {folder} is full: the run could not be started; free some space or choose another --out"
+                ) from None
+            raise RunError(
+                f"the run folder {folder} cannot be written: {error.strerror}; choose another --out"
+            ) from None
         return cls(folder, recipe, facts)
 
     @classmethod
@@ -62,7 +68,9 @@ class Run:
         except (OSError, ValueError, KeyError, TypeError):
             raise RunError(f"{folder / 'run.json'} is damaged; copy the run again, or train it anew") from None
         if version != FORMAT:
-            raise RunError(f"{folder} has run format {version}, this jumok ({__version__}) reads format {FORMAT}; use a matching version of jumok")
+            raise RunError(
+                f"{folder} has run format {version}, this jumok ({__version__}) reads format {FORMAT}; use a matching version of jumok"
+            )
         if not (folder / "recipe.toml").is_file():
             raise RunError(f"{folder / 'recipe.toml'} is missing; copy the run again, or train it anew")
         return cls(folder, load_recipe(folder / "recipe.toml"), facts)
@@ -87,7 +95,8 @@ class Run:
 def load_recipe(recipe: str | Path, overrides: list[str] | tuple[str, ...] = ()) -> Recipe:
     """Return a recipe with its sections checked by the classes of its task and model."""
     return read_recipe(
-        recipe, overrides,
+        recipe,
+        overrides,
         data_class=lambda name: task_class(name).Data,
         model_class=lambda name: model_class(name).Config,
     )

@@ -25,9 +25,16 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command, name in [(inventory, "list"), (check, None), (train, None), (new, None), (evaluate, None), (translate, None),
-                      (look, None), (fetch, None), (cache, None), (schema, None)]:  # fmt: skip
-    app.command(name)(command)
+app.command("list")(inventory)
+app.command()(check)
+app.command()(train)
+app.command()(new)
+app.command()(evaluate)
+app.command()(translate)
+app.command()(look)
+app.command()(fetch)
+app.command()(cache)
+app.command()(schema)
 
 
 def version(wanted: bool) -> None:

@@ -108,7 +108,7 @@ class ParallelCorpora:
         """All training pairs in one store."""
         store = self._store("train", self._train_pairs, keep_all=False)
         if not len(store):
-            raise DataError(f"no training pair is left: {store.counts.sentence()}. Look at data.max_length and data.max_ratio.")
+            raise DataError(f"no training pair is left: {store.counts}. Look at data.max_length and data.max_ratio.")
         return store
 
     def evaluation(self, split: Split) -> dict[str, PairStore]:

@@ -12,9 +12,10 @@ import re
 import unicodedata
 import zlib
 from collections.abc import Iterator, Sequence
+from io import BufferedReader
 from itertools import zip_longest
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
@@ -107,7 +108,7 @@ def read_pairs(corpus: Corpus, folders: Sequence[Path]) -> Iterator[Pair]:
         raise DataError(f"{path} holds no pairs; a table with at least one row is needed.")
 
 
-def _open(path: Path) -> IO[bytes]:
+def _open(path: Path) -> gzip.GzipFile | BufferedReader:
     return gzip.open(path, "rb") if path.suffix.lower() == ".gz" else open(path, "rb")
 
 

@@ -8,8 +8,9 @@ registers no special tokens with the library; models put START and END in themse
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Self
 
@@ -44,33 +45,20 @@ class Tokenizer:
         self._library = Library.from_str(content)
         self.kind = _kind(json.loads(content))
         self.fingerprint = hashlib.sha256(content.encode()).hexdigest()
-        size = self._library.get_vocab_size()
-        self._tokens = [*SPECIALS, *(self._library.id_to_token(index) for index in range(len(SPECIALS), size))]
+        ordered = sorted(self._library.get_vocab().items(), key=itemgetter(1))
+        self._tokens = [*SPECIALS, *(token for token, _ in ordered[len(SPECIALS) :])]
 
     @classmethod
     def train(cls, texts: Iterable[str], config: TokenizerConfig) -> Self:
         """Return a tokenizer whose vocabulary suits texts."""
-        smallest = len(SPECIALS) + (_BYTES if config.kind == "bpe" else 1)
-        if config.vocabulary < smallest:
-            raise ConfigError(
-                f"tokenizer.vocabulary = {config.vocabulary} is too small for kind '{config.kind}', which needs at least "
-                f"{smallest}{' (every byte and 4 special tokens)' if config.kind == 'bpe' else ''}; raise it or choose another kind"
-            )
-        texts = iter(texts)
-        first = next((text for text in texts if text.strip()), None)
-        if first is None:
-            raise DataError("there is no text to train a tokenizer on: every line is empty; check the files in [data] train.")
+        if config.kind == "bpe" and config.vocabulary < len(SPECIALS) + _BYTES:
+            raise _too_small(config, len(SPECIALS) + _BYTES)
         library, trainer = _SETUPS[config.kind](config)
-        library.train_from_iterator(_blocks(first, texts), trainer)
+        library.train_from_iterator(_blocks(texts, config), trainer)
         content = json.loads(library.to_str())
         content["added_tokens"] = []  # else the library would find special tokens inside text
         if config.kind == "unigram":
             _make_unigram_reproducible(content["model"])
-            if len(content["model"]["vocab"]) > config.vocabulary:
-                raise ConfigError(
-                    f"tokenizer.vocabulary = {config.vocabulary} is too small for the characters of this text; "
-                    f"kind 'unigram' needs at least {len(content['model']['vocab'])}, or choose kind 'bpe'"
-                )
         return cls(json.dumps(content, ensure_ascii=False))
 
     @classmethod
@@ -98,6 +86,12 @@ class Tokenizer:
         """The id of each token, as the library spells tokens."""
         return {token: index for index, token in enumerate(self._tokens)}
 
+    @property
+    def model(self) -> dict[str, Any]:
+        """The library's own description of the vocabulary: merges of a BPE, scores of a unigram model."""
+        content: dict[str, Any] = json.loads(self._content)["model"]
+        return content
+
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the ids of each text, without special tokens, on all cores."""
         return [encoding.ids for encoding in self._library.encode_batch_fast(list(texts), add_special_tokens=False)]
@@ -105,7 +99,7 @@ class Tokenizer:
     def encode_words(self, texts: Sequence[str]) -> list[tuple[list[int], list[int]]]:
         """Return for each text its ids and, for each id, the number of the word it belongs to."""
         encodings = self._library.encode_batch(list(texts), add_special_tokens=False)
-        return [(encoding.ids, encoding.word_ids) for encoding in encodings]
+        return [(encoding.ids, [word or 0 for word in encoding.word_ids]) for encoding in encodings]
 
     def decode(self, ids: Sequence[int]) -> str:
         """Return the text of ids, special ones left out."""
@@ -127,11 +121,26 @@ class Tokenizer:
             return "".join(SPACE if byte == 0x20 else chr(byte) if byte < 0x7F else f"<{byte:02X}>" for byte in raw)
 
 
-def _blocks(first: str, texts: Iterable[str]) -> Iterable[list[str]]:
-    yield [first]
-    iterator = iter(texts)
-    while block := list(islice(iterator, 1000)):
+def _blocks(texts: Iterable[str], config: TokenizerConfig) -> Iterator[list[str]]:
+    """Yield texts in blocks, which is quicker, and refuse what no trainer can use."""
+    letters: set[str] = set()
+    remaining = iter(texts)
+    while block := list(islice(remaining, 1000)):
+        letters.update(*block)
         yield block
+    if not any(not letter.isspace() for letter in letters):
+        raise DataError("there is no text to train a tokenizer on: every line is empty; check the files of [data] train.")
+    needed = len(SPECIALS) + len(letters | {SPACE})
+    if config.kind == "unigram" and config.vocabulary < needed:  # the library would search for ever
+        raise _too_small(config, needed)
+
+
+def _too_small(config: TokenizerConfig, needed: int) -> ConfigError:
+    content = "every byte" if config.kind == "bpe" else "every character of the text"
+    return ConfigError(
+        f"tokenizer.vocabulary = {config.vocabulary} is too small for kind '{config.kind}': "
+        f"{content} and {len(SPECIALS)} special tokens need at least {needed}; raise it or choose another kind"
+    )
 
 
 def _kind(content: dict[str, Any]) -> str:
@@ -173,7 +182,7 @@ def _word(config: TokenizerConfig) -> tuple[Library, Any]:
     """Set up whole words and single punctuation marks; a mark on each says whether a space came before."""
     library = Library(models.WordLevel(unk_token=SPECIALS[UNKNOWN]))
     library.normalizer = normalizers.Sequence([normalizers.Prepend(SPACE), normalizers.Replace(" ", SPACE)])
-    piece = Regex(rf"{SPACE}?(?:[\p{{P}}\p{{S}}--{SPACE}]|[^\p{{P}}\p{{S}}\s]+)|{SPACE}|\s".replace(f"--{SPACE}", f"&&[^{SPACE}]"))
+    piece = Regex(rf"{SPACE}?(?:[\p{{P}}\p{{S}}&&[^{SPACE}]]|[^\p{{P}}\p{{S}}\s]+)|{SPACE}|\s")
     library.pre_tokenizer = _with_digits(pre_tokenizers.Split(piece, "isolated"), config)
     library.decoder = decoders.Metaspace()
     return library, _word_trainer(config)

@@ -56,7 +56,9 @@ class TransformerConfig(ModelConfig):
     position_join: Join = Field("add", description="how positions meet embeddings")
     position_width: int = Field(0, ge=0, description="features of a concatenated position; 0 = width ÷ 4")
     max_positions: int = Field(512, ge=1, description="size of a learned table")
-    cross_attention: Literal["last", "same_depth"] = Field("last", description="the encoder layer that decoders look at")
+    cross_attention: Literal["last", "same_depth"] = Field(
+        "last", description="the encoder layer that decoders look at"
+    )
     tied: bool = Field(True, description="output projection = target embedding")
     shared_embeddings: bool = Field(True, description="one table for both sides, where the vocabulary is shared")
     source_embeddings: str = Field("", description="word2vec text file to start from")
@@ -137,8 +139,13 @@ class Transformer(nn.Module):
 
     def _positions(self) -> Positions:
         config = self.config
-        return Positions(config.positions, config.width, join=config.position_join,
-                         position_width=config.position_width, longest=config.max_positions)
+        return Positions(
+            config.positions,
+            config.width,
+            join=config.position_join,
+            position_width=config.position_width,
+            longest=config.max_positions,
+        )
 
     def _table(self, vocabulary: int, width: int) -> nn.Embedding:
         table = nn.Embedding(vocabulary, width)
@@ -158,7 +165,9 @@ class Transformer(nn.Module):
     def features(self, batch: PairBatch) -> Tensor:
         """Return the decoder's states (B, T, D) before the projection."""
         memory = self.encode(batch)
-        return self._decode(self.embed_target(batch.inputs), self._remember(memory), memory.mask, real=batch.target_mask)
+        return self._decode(
+            self.embed_target(batch.inputs), self._remember(memory), memory.mask, real=batch.target_mask
+        )
 
     def encode(self, inputs: PairBatch) -> Memory:
         """Read the source once."""
@@ -174,15 +183,25 @@ class Transformer(nn.Module):
 
     def extend(self, tokens: Tensor, state: AttendingState) -> tuple[Tensor, AttendingState]:
         """Write tokens (R, n) to the rows; return logits (R, n, V) of what comes next, and the new state."""
+        tokens = tokens.to(state.mask.device)
         first = state.cache.longest if state.cache.even else state.cache.lengths.to(tokens.device)
         features = self._decode(self.embed_target(tokens, first), state.remembered, state.mask, cache=state.cache)
         return self.project(features), state
 
     def _remember(self, memory: Memory) -> list[tuple[Tensor, Tensor]]:
         depth = len(self.decoder.layers)
-        return self.decoder.remember(memory.layers if self.config.cross_attention == "same_depth" else [memory.states] * depth)
+        return self.decoder.remember(
+            memory.layers if self.config.cross_attention == "same_depth" else [memory.states] * depth
+        )
 
-    def _decode(self, x: Tensor, remembered: list[tuple[Tensor, Tensor]], mask: Tensor, *,
-                real: Tensor | None = None, cache: KeyValueCache | None = None) -> Tensor:
+    def _decode(
+        self,
+        x: Tensor,
+        remembered: list[tuple[Tensor, Tensor]],
+        mask: Tensor,
+        *,
+        real: Tensor | None = None,
+        cache: KeyValueCache | None = None,
+    ) -> Tensor:
         states: Tensor = self.decoder(x, remembered, memory_mask=over_keys(mask), real=real, cache=cache)
         return states

@@ -8,7 +8,6 @@ time and filed. A query that may look at nothing gets zeros.
 
 import math
 
-import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
@@ -20,9 +19,7 @@ from jumok.nn.state import KeyValueCache
 # B batch · R rows (hypotheses) · H heads · Q queries · K keys · D width · d head width · v value width
 
 
-def attention_weights(
-    query: Tensor, key: Tensor, mask: Tensor | None = None, *, scale: float | None = None
-) -> Tensor:
+def attention_weights(query: Tensor, key: Tensor, mask: Tensor | None = None, *, scale: float | None = None) -> Tensor:
     """Return softmax(Q Kᵀ · scale) (B, H, Q, K); scale is 1/√d by default; masked scores count as −∞."""
     scores = query @ key.transpose(-2, -1) * (1 / math.sqrt(query.shape[-1]) if scale is None else scale)
     if mask is None:
@@ -32,7 +29,13 @@ def attention_weights(
 
 
 def attend(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None, *, causal: bool = False, scale: float | None = None
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None = None,
+    *,
+    causal: bool = False,
+    scale: float | None = None,
 ) -> Tensor:
     """Return softmax(Q Kᵀ · scale) V (B, H, Q, v), fused; causal hides later keys."""
     if mask is None:
@@ -66,9 +69,11 @@ class MultiHeadAttention(nn.Module):
 
     def split(self, x: Tensor, width: int) -> Tensor:
         """Return (B, H, T, width) of x (B, T, H · width)."""
-        return x.unflatten(-1, (self.heads, width)).transpose(1, 2)
+        return x.view(*x.shape[:2], self.heads, width).transpose(1, 2)
 
-    def mix(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, *, causal: bool, group: int = 1) -> Tensor:
+    def mix(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, *, causal: bool, group: int = 1
+    ) -> Tensor:
         """Attend, join the heads and project: (B, Q, D). group rows stand side by side in Q (see CrossAttention)."""
         record = recorder_for(self)
         if record is None and not (self.training and self.weight_dropout.rate):
@@ -79,7 +84,8 @@ class MultiHeadAttention(nn.Module):
                 mask = allowed if mask is None else mask & allowed
             weights = attention_weights(query, key, mask, scale=self.scale)  # (B, H, Q, K)
             if record is not None:
-                by_row = weights.unflatten(2, (group, -1)).transpose(1, 2).flatten(0, 1)
+                sentences, heads, queries, keys = weights.shape
+                by_row = weights.view(sentences, heads, group, queries // group, keys).transpose(1, 2).flatten(0, 1)
                 record.file(self, self.kind, by_row)
             mixed = self.weight_dropout(weights) @ value
         output: Tensor = self.output(mixed.transpose(1, 2).flatten(2))
@@ -89,16 +95,33 @@ class MultiHeadAttention(nn.Module):
 class SelfAttention(MultiHeadAttention):
     """Queries, keys and values from the same sequence, through three projections done in one matrix product."""
 
-    def __init__(self, width: int, heads: int, *, kind: str, head_width: int = 0, value_width: int = 0,
-                 scaled: bool = True, dropout: float = 0.0) -> None:
-        super().__init__(width, heads, kind=kind, head_width=head_width, value_width=value_width, scaled=scaled, dropout=dropout)
+    def __init__(
+        self,
+        width: int,
+        heads: int,
+        *,
+        kind: str,
+        head_width: int = 0,
+        value_width: int = 0,
+        scaled: bool = True,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__(
+            width, heads, kind=kind, head_width=head_width, value_width=value_width, scaled=scaled, dropout=dropout
+        )
         self.sizes = [heads * self.head_width, heads * self.head_width, heads * self.value_width]
         self.query_key_value = nn.Linear(width, sum(self.sizes))
         initialise(self.query_key_value, self.sizes)
         initialise(self.output)
 
     def forward(
-        self, x: Tensor, mask: Tensor | None = None, *, causal: bool = False, cache: KeyValueCache | None = None, layer: int = 0
+        self,
+        x: Tensor,
+        mask: Tensor | None = None,
+        *,
+        causal: bool = False,
+        cache: KeyValueCache | None = None,
+        layer: int = 0,
     ) -> Tensor:
         """Return (B, T, D) of x (B, T, D). With a cache, x continues what the cache holds and mask is the cache's."""
         query, key, value = self.query_key_value(x).split(self.sizes, dim=-1)
@@ -112,9 +135,20 @@ class SelfAttention(MultiHeadAttention):
 class CrossAttention(MultiHeadAttention):
     """Queries from one sequence; keys and values from another, projected once."""
 
-    def __init__(self, width: int, heads: int, *, kind: str, head_width: int = 0, value_width: int = 0,
-                 scaled: bool = True, dropout: float = 0.0) -> None:
-        super().__init__(width, heads, kind=kind, head_width=head_width, value_width=value_width, scaled=scaled, dropout=dropout)
+    def __init__(
+        self,
+        width: int,
+        heads: int,
+        *,
+        kind: str,
+        head_width: int = 0,
+        value_width: int = 0,
+        scaled: bool = True,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__(
+            width, heads, kind=kind, head_width=head_width, value_width=value_width, scaled=scaled, dropout=dropout
+        )
         self.query = nn.Linear(width, heads * self.head_width)
         self.sizes = [heads * self.head_width, heads * self.value_width]
         self.key_value = nn.Linear(width, sum(self.sizes))
@@ -139,6 +173,8 @@ class CrossAttention(MultiHeadAttention):
 
 def initialise(linear: nn.Linear, blocks: list[int] | None = None) -> None:
     """Draw Xavier weights for each block of output rows by itself, as if the projections stood apart."""
-    for block in linear.weight.split(blocks or [linear.out_features]):
-        nn.init.xavier_uniform_(block)
+    first = 0
+    for rows in blocks or [linear.out_features]:
+        nn.init.xavier_uniform_(linear.weight[first : first + rows])
+        first += rows
     nn.init.zeros_(linear.bias)

@@ -30,6 +30,9 @@ class PairBatch:
     def to(self, device: torch.device) -> Self:
         """Return the batch on device."""
         return type(self)(
-            self.source.to(device), self.source_mask.to(device),
-            self.inputs.to(device), self.targets.to(device), self.target_mask.to(device),
+            self.source.to(device),
+            self.source_mask.to(device),
+            self.inputs.to(device),
+            self.targets.to(device),
+            self.target_mask.to(device),
         )

@@ -14,7 +14,7 @@ NormKind = Literal["layer", "batch"]
 class LayerNorm(nn.LayerNorm):
     """Normalise each position by itself (Ba et al. 2016): padding cannot matter."""
 
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:  # type: ignore[override]
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
         """Return x (B, T, D) with zero mean and unit variance over D."""
         return super().forward(x)
 
@@ -25,7 +25,7 @@ class BatchNorm(nn.BatchNorm1d):
     Sequences suit it badly: an example's values depend on its neighbours in the batch while training.
     """
 
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:  # type: ignore[override]
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
         """Return x (B, T, D) normalised by statistics over positions where mask (B, T) is True."""
         if mask is None or bool(mask.all()):
             return super().forward(x.flatten(0, -2)).view_as(x)

@@ -30,7 +30,9 @@ def sinusoid(places: Tensor, width: int, *, halves: bool = False) -> Tensor:
 class Positions(nn.Module):
     """Join a sequence of embeddings with the places of its tokens."""
 
-    def __init__(self, kind: PositionKind, width: int, *, join: Join = "add", position_width: int = 0, longest: int = 0):
+    def __init__(
+        self, kind: PositionKind, width: int, *, join: Join = "add", position_width: int = 0, longest: int = 0
+    ):
         super().__init__()
         self.kind, self.join, self.longest = kind, join, longest
         if join == "add" or kind == "none":
@@ -62,10 +64,7 @@ class Positions(nn.Module):
         if self.kind == "none":
             return embeddings
         places = torch.arange(embeddings.shape[1], device=embeddings.device)
-        if isinstance(first, Tensor):
-            places = places + first[:, None]  # (B, T)
-        else:
-            places = places + first
+        places = places + (first[:, None] if isinstance(first, Tensor) else first)  # (B, T) or (T,)
         encoding = self.encode(places).to(embeddings.dtype)
         if self.join == "add":
             return embeddings + encoding

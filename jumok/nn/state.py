@@ -134,7 +134,9 @@ def _join_padded(ours: Tensor | None, new: Tensor | None, rows: tuple[int, int])
 class AttendingState:
     """The state of a Transformer decoder: its own keys and values, and each sentence's, projected once."""
 
-    def __init__(self, cache: KeyValueCache, remembered: list[tuple[Tensor, Tensor]], mask: Tensor, owner: Tensor) -> None:
+    def __init__(
+        self, cache: KeyValueCache, remembered: list[tuple[Tensor, Tensor]], mask: Tensor, owner: Tensor
+    ) -> None:
         self.cache = cache
         self.remembered = remembered  # a layer's keys and values of the source: (B, H, S, d)
         self.mask = mask  # (B, S)

@@ -87,8 +87,13 @@ class DecoderLayer(EncoderLayer):
     def __init__(self, options: LayerOptions, *, middle_feedforward: bool = False) -> None:
         super().__init__(options, kind="decoder")
         self.cross = CrossAttention(
-            options.width, options.heads, kind="cross", head_width=options.head_width,
-            value_width=options.value_width, scaled=options.scaled, dropout=options.attention_dropout,
+            options.width,
+            options.heads,
+            kind="cross",
+            head_width=options.head_width,
+            value_width=options.value_width,
+            scaled=options.scaled,
+            dropout=options.attention_dropout,
         )
         self.around_cross = Wrapped(options)
         self.bends_between = middle_feedforward
@@ -123,7 +128,9 @@ class Encoder(nn.Module):
         self.layers = nn.ModuleList(EncoderLayer(options, kind) for _ in range(layers))
         self.final = make_norm(options.norm, options.width) if options.norm_position == "pre" else None
 
-    def forward(self, x: Tensor, mask: Tensor | None = None, *, real: Tensor | None = None, causal: bool = False) -> list[Tensor]:
+    def forward(
+        self, x: Tensor, mask: Tensor | None = None, *, real: Tensor | None = None, causal: bool = False
+    ) -> list[Tensor]:
         """Return the states (B, T, D) of every layer, the last one normed where layers are pre-norm."""
         states = []
         for layer in self.layers:
@@ -166,8 +173,13 @@ class Decoder(nn.Module):
 def make_self_attention(options: LayerOptions, kind: str) -> SelfAttention:
     """Return self-attention of the given sizes."""
     return SelfAttention(
-        options.width, options.heads, kind=kind, head_width=options.head_width,
-        value_width=options.value_width, scaled=options.scaled, dropout=options.attention_dropout,
+        options.width,
+        options.heads,
+        kind=kind,
+        head_width=options.head_width,
+        value_width=options.value_width,
+        scaled=options.scaled,
+        dropout=options.attention_dropout,
     )
 
 

@@ -27,7 +27,9 @@ class Loss:
 
 def vocabulary_loss(features: Tensor, project: nn.Linear, targets: Tensor, *, smoothing: float = 0.0) -> tuple[Tensor, Tensor]:
     """Return the summed smoothed loss and the summed −log p of targets (N,) given features (N, D)."""
-    total, plain = _VocabularyLoss.apply(features, project.weight, project.bias, targets, smoothing)  # type: ignore[no-untyped-call]
+    features = features.to(project.weight.dtype)
+    with torch.autocast(features.device.type, enabled=False):  # sums over a vocabulary need full precision
+        total, plain = _VocabularyLoss.apply(features, project.weight, project.bias, targets, smoothing)  # type: ignore[no-untyped-call]
     return total, plain
 
 
@@ -35,7 +37,6 @@ class _VocabularyLoss(torch.autograd.Function):
     """Gradients are made in the forward pass, while a chunk's logits are at hand."""
 
     @staticmethod
-    @torch.amp.custom_fwd(device_type="cpu", cast_inputs=torch.float32)
     def forward(ctx: Any, features: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
         vocabulary = len(weight)
         wanted = any(ctx.needs_input_grad[:3])
@@ -66,7 +67,6 @@ class _VocabularyLoss(torch.autograd.Function):
         return total, plain
 
     @staticmethod
-    @torch.amp.custom_bwd(device_type="cpu")
     def backward(ctx: Any, grad_total: Tensor, grad_plain: Tensor) -> tuple[Tensor | None, ...]:
         feature_gradient, weight_gradient, bias_gradient = ctx.saved_tensors
         return feature_gradient * grad_total, weight_gradient * grad_total, bias_gradient * grad_total, None, None

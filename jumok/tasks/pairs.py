@@ -50,7 +50,7 @@ class PairBatches:
         seed: int,
         max_length: int,
         subword_dropout: float = 0.0,
-        progress: Callable[[int], None] | None = None,
+        progress: Callable[[int, int], None] | None = None,
     ) -> None:
         self.store, self.max_length = store, max_length
         self.samplers: list[SubwordSampler] = []
@@ -65,7 +65,8 @@ class PairBatches:
         """Return the (N, 2) lengths of an epoch's examples, end tokens included."""
         source, target = self._epoch(epoch)
         lengths = np.stack([source.lengths + 1, target.lengths + 1], axis=1)
-        return np.minimum(lengths, self.max_length)
+        shortened: Ids = np.minimum(lengths, self.max_length)
+        return shortened
 
     def _epoch(self, epoch: int) -> tuple[TokenSide, TokenSide]:
         if not self.samplers:

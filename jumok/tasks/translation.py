@@ -83,7 +83,7 @@ class Translation:
             name = getattr(self.recipe.model, f"{side}_embeddings", "")
             if name:
                 table = getattr(model, f"embed_{side}").table
-                count = load_word2vec(find_file(name, self.corpora.folders), tokenizer.words, table)
+                count = load_word2vec(find_file(name, self.corpora.folders), tokenizer.vocabulary, table)
                 notes.append(f"{side} embeddings: {count:,} of {len(tokenizer):,} entries start from {name}")
         return notes
 
@@ -107,7 +107,7 @@ class Translation:
         return PairBatches(
             corpora.train, (self.source_tokenizer, self.target_tokenizer), batch_tokens=training.batch_tokens,
             seed=training.seed, subword_dropout=self.recipe.tokenizer.dropout, max_length=self.data.max_length,
-            progress=lambda done: corpora.progress("sampling subwords", done),
+            progress=lambda done, total: corpora.progress(f"cutting {total:,} words into other subwords", done),
         )
 
     def evaluate(self, model: nn.Module) -> dict[str, Any]:

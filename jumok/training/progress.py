@@ -121,4 +121,4 @@ def _tensorboard(run: Path | None) -> Any:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
         return None
-    return SummaryWriter(str(run / "tensorboard"))  # type: ignore[no-untyped-call]
+    return SummaryWriter(str(run / "tensorboard"))

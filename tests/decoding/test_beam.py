@@ -51,6 +51,40 @@ def test_a_wide_enough_beam_finds_the_best_of_all_answers(toy, sources, penalty,
     assert len(winners) > 1  # the sentences are told apart
 
 
+def plain_beam(toy, decoder, source, *, width, longest):
+    """Return (tokens, log-probability) found by a beam search written with lists, one hypothesis at a time."""
+    beam, finished = [([], 0.0)], []
+    for length in range(1, longest + 1):
+        candidates = []
+        for tokens, total in beam:
+            state = decoder.start(decoder.encode(toy.collate([source])))
+            logits, _ = decoder.extend(torch.tensor([[toy.START, *tokens]]), state)
+            for token, gain in enumerate(logits[0, -1].log_softmax(dim=0).tolist()):
+                if token not in (toy.PAD, toy.START):
+                    candidates.append(([*tokens, token], total + gain))
+        candidates = sorted(candidates, key=lambda candidate: -candidate[1])[: 2 * width]
+        finished += [candidate for candidate in candidates[:width] if candidate[0][-1] == toy.END]
+        beam = [candidate for candidate in candidates if candidate[0][-1] != toy.END][:width]
+        if len(finished) >= width:
+            return finished
+        if length == longest:
+            return finished + beam
+    raise AssertionError("unreachable")
+
+
+@pytest.mark.parametrize("width", [2, 3, 5])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_search_is_that_of_a_plain_beam(toy, sources, width, seed):
+    decoder = toy.Decoder(seed=seed)
+    found = toy.answers(decoder, sources, beam=width, n_best=width, max_length=7, batch_size=4)
+    for source, hypotheses in zip(sources, found, strict=True):
+        expected = plain_beam(toy, decoder, source, width=width, longest=7)
+        expected = sorted(expected, key=lambda answer: -answer[1] / len(answer[0]))[:width]
+        written = [h.tokens + [toy.END] * h.finished for h in hypotheses]
+        assert written == [tokens for tokens, _ in expected]
+        assert [h.log_probability for h in hypotheses] == pytest.approx([total for _, total in expected], abs=1e-4)
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_n_best_are_distinct_sorted_and_start_with_the_best(toy, sources, seed):
     decoder = toy.Decoder(seed=seed)

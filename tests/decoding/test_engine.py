@@ -181,10 +181,14 @@ def test_a_stream_writes_while_it_thinks(toy, sources):
 
 def test_coverage_ranks_by_what_was_looked_at(toy, sources):
     """The penalty worked out from a second pass, over refilled batches whose padding differs."""
-    decoder = toy.Decoder()
+    decoder, prefixes = toy.Decoder(), [[4, 6][: index % 3] for index in range(len(sources))]
     options = {"beam": 4, "n_best": 4, "coverage_penalty": 0.7, "length_penalty": 0.5}
-    whole = toy.answers(decoder, sources, observed_extend=decoder.observed_extend, **options)
-    refilled = toy.answers(decoder, sources, observed_extend=decoder.observed_extend, batch_size=2, **options)
+    whole, refilled = (
+        toy.answers(
+            decoder, sources, prefixes=prefixes, observed_extend=decoder.observed_extend, batch_size=size, **options
+        )
+        for size in (1, 4)
+    )
     for first, second in zip(whole, refilled, strict=True):
         assert [hypothesis.tokens for hypothesis in first] == [hypothesis.tokens for hypothesis in second]
         assert [hypothesis.score for hypothesis in first] == pytest.approx([hypothesis.score for hypothesis in second])
@@ -196,7 +200,7 @@ def test_coverage_ranks_by_what_was_looked_at(toy, sources):
             covered = attention[0].sum(dim=0).clamp(max=1.0).clamp(min=1e-6).log().sum().item()
             expected = hypothesis.log_probability / len(written) ** 0.5 + 0.7 * covered
             assert hypothesis.score == pytest.approx(expected, rel=1e-4)
-    plain = toy.answers(decoder, sources, **{**options, "coverage_penalty": 0.0})
+    plain = toy.answers(decoder, sources, prefixes=prefixes, **{**options, "coverage_penalty": 0.0})
     assert [[h.tokens for h in hypotheses] for hypotheses in plain] != [[h.tokens for h in hs] for hs in whole]
 
 

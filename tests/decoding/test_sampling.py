@@ -76,6 +76,7 @@ def test_likeliest_is_topk(vocabulary, count):
     logits = torch.randn(7, vocabulary, generator=torch.Generator().manual_seed(vocabulary))
     logits[:, ::3] = float("-inf")
     logits[3, 4:] = float("-inf")
+    logits[5, -1] = 9.0  # in the rest that fills no block
     values, tokens = likeliest(logits, count)
     assert torch.equal(values, logits.topk(count, dim=1).values)
     assert torch.equal(logits.gather(1, tokens), values)

@@ -1,0 +1,42 @@
+# make run   sets up and does the main job on built-in data
+# make test  sets up and passes the tests
+PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
+	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
+PIP = .venv/bin/pip install --quiet --disable-pip-version-check -c constraints.txt
+JUMOK = .venv/bin/jumok
+RUN = runs/dates-transformer
+
+.PHONY: run test test-slow lint clean
+
+run: .venv/.run
+	$(JUMOK) train dates-transformer --out $(RUN) --resume
+	$(JUMOK) evaluate $(RUN) --split test
+	$(JUMOK) translate $(RUN) "2026년 11월 15일 일요일" "Sunday, November 15, 2026" "15 novembre 2026" \
+		"रविवार, 15 नवंबर 2026" "15 พฤศจิกายน ค.ศ. 2026" "الأحد، 15 نوفمبر 2026"
+	$(JUMOK) look $(RUN) "2026년 11월 15일 일요일"
+
+test: .venv/.dev lint
+	.venv/bin/pytest -n 2 --dist worksteal --cov=jumok --cov-report=term:skip-covered --cov-fail-under=90 -m "not slow"
+
+test-slow: .venv/.dev
+	.venv/bin/pytest -m slow
+
+lint: .venv/.dev
+	.venv/bin/ruff check .
+	.venv/bin/ruff format --check .
+	.venv/bin/mypy
+
+clean:
+	rm -rf .venv runs .pytest_cache .mypy_cache .ruff_cache .coverage*
+
+.venv/bin/python:
+	@test -n "$(PYTHON)" || { echo "jumok needs Python 3.11 or newer; install it, or name it: make PYTHON=…"; exit 1; }
+	$(PYTHON) -m venv .venv
+
+.venv/.run: .venv/bin/python pyproject.toml constraints.txt
+	$(PIP) -e .
+	@touch $@
+
+.venv/.dev: .venv/bin/python pyproject.toml constraints.txt
+	$(PIP) -e ".[dev]"
+	@touch $@ .venv/.run

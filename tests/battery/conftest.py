@@ -1,0 +1,70 @@
+"""Every model in the catalogue, in several variants: a new model gets the battery by being listed."""
+
+import pytest
+import torch
+
+from jumok.catalogue import MODELS
+from jumok.nn.batch import PairBatch
+from jumok.nn.masks import padding_mask
+
+SOURCE_VOCABULARY, TARGET_VOCABULARY = 31, 29
+
+# Small sizes, distinct primes where the model allows it; each model lists the options that change its computation.
+SIZES = {"transformer": {"layers": 2, "width": 22, "heads": 2, "feedforward": 13, "dropout": 0.0}}
+VARIANTS: dict[str, dict[str, dict]] = {
+    "transformer": {
+        "default": {},
+        "pre-norm": {"norm_position": "pre"},
+        "batch norm": {"norm": "batch"},
+        "learned positions": {"positions": "learned", "max_positions": 17},
+        "halves": {"positions": "sinusoidal-halves"},
+        "no positions": {"positions": "none"},
+        "index concatenated": {"positions": "index", "position_join": "concatenate", "tied": False},
+        "sinusoid concatenated": {"position_join": "concatenate", "position_width": 5, "tied": False},
+        "free widths": {"head_width": 7, "value_width": 5},
+        "same depth": {"cross_attention": "same_depth"},
+        "no feed-forward": {"feedforward": 0},
+        "middle feed-forward": {"middle_feedforward": True},
+        "no residual": {"residual": False},
+        "unscaled": {"scaled": False},
+        "uneven depth": {"encoder_layers": 3, "decoder_layers": 1},
+        "untied": {"tied": False},
+    },
+}
+# Declared exceptions: batch norm in training mixes the examples of a batch (see norms.py).
+MIXES_EXAMPLES = {"batch norm"}
+
+CASES = [(name, variant) for name in MODELS for variant in VARIANTS[name]]
+
+
+def make_model(name: str, variant: str, **changes):
+    torch.manual_seed(5)
+    model_class = MODELS[name].load()
+    options = {**SIZES[name], **VARIANTS[name][variant], **changes}
+    config = model_class.Config(
+        name=name, source_vocabulary=SOURCE_VOCABULARY, target_vocabulary=TARGET_VOCABULARY, **options
+    )
+    return model_class(config).eval()
+
+
+def make_batch(source_lengths=(7, 5, 3), target_lengths=(6, 4, 2), extra=0, seed=3) -> PairBatch:
+    """Return random pairs; extra adds columns of padding to both sides."""
+    generator = torch.Generator().manual_seed(seed)
+    rows = len(source_lengths)
+    source = torch.randint(4, SOURCE_VOCABULARY, (rows, max(source_lengths)), generator=generator)
+    tokens = torch.randint(4, TARGET_VOCABULARY, (rows, max(target_lengths) + 1), generator=generator)
+    source_mask = padding_mask(torch.tensor(source_lengths), max(source_lengths) + extra)
+    target_mask = padding_mask(torch.tensor(target_lengths), max(target_lengths) + extra)
+    pad = torch.nn.functional.pad
+    source, inputs, targets = (pad(part, (0, extra)) for part in (source, tokens[:, :-1], tokens[:, 1:]))
+    return PairBatch(source * source_mask, source_mask, inputs * target_mask, targets * target_mask, target_mask)
+
+
+@pytest.fixture(params=CASES, ids=lambda case: f"{case[0]}, {case[1]}")
+def case(request):
+    return request.param
+
+
+@pytest.fixture
+def model(case):
+    return make_model(*case)

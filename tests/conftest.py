@@ -1,0 +1,24 @@
+"""Settings of the whole suite."""
+
+import os
+
+import pytest
+
+os.environ["OMP_NUM_THREADS"] = "1"  # tiny tensors: a second thread costs more than it gives, and xdist uses both cores
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def one_thread() -> None:
+    import torch
+
+    torch.set_num_threads(1)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def own_cache(tmp_path_factory) -> None:
+    """Keep the tests out of the user's cache and data."""
+    root = tmp_path_factory.mktemp("home")
+    os.environ["JUMOK_CACHE"] = str(root / "cache")
+    os.environ["JUMOK_DATA_HOME"] = str(root / "data")
+    os.environ.pop("JUMOK_DATA", None)
