@@ -110,7 +110,8 @@ def _score(
     predictor: Predictor, store: PairStore, options: DecodingConfig, progress: Callable[[int], None]
 ) -> dict[str, Any]:
     texts = [store.text(number) for number in range(len(store))]
-    answers = predictor.answers([source for source, _ in texts], options=options, progress=progress)
+    cut: list[str] = []
+    answers = predictor.answers([source for source, _ in texts], options=options, progress=progress, warn=cut.append)
     written, references = [found[0].text for found in answers], [reference for _, reference in texts]
     loss = predictor.task.mean_loss(predictor.model, store)
     lengths = [int(length) for length in store.lengths[:, 0]]
@@ -118,6 +119,7 @@ def _score(
         **asdict(score_texts(written, references)),
         "loss": loss,
         "perplexity": math.exp(min(loss, 50.0)),
+        "cut": len(cut),  # sources longer than the model takes
         "by_length": [asdict(bucket) for bucket in score_by_length(written, references, lengths)],
         "decoding": options.model_dump(),
     }

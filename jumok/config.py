@@ -4,7 +4,7 @@ TOML → dict → Section classes. A wrong key or value becomes a ConfigError th
 Zero means "choose for me" or "off" wherever a number may be left out; recipes hold no empty values.
 """
 
-from typing import Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
@@ -51,6 +51,11 @@ class Corpus(Section):
         return self.name or (self.file or self.source).rsplit("/", 1)[-1]
 
 
+def _one_is_a_list(schema: dict[str, Any]) -> None:
+    """Say in the schema that one corpus may stand for a list of one."""
+    schema["anyOf"] = [schema["items"], {"type": schema.pop("type"), "items": schema.pop("items")}]
+
+
 class ParallelData(Section):
     """Pairs of sentences: a built-in set, or files for each split."""
 
@@ -59,9 +64,9 @@ class ParallelData(Section):
     folder: str = Field(
         "", description="folder of the files inside the data folder; jumok fetch writes to one of that name"
     )
-    train: list[Corpus] = Field([], description="corpora to learn from")
-    val: list[Corpus] = Field([], description="corpora to score during training")
-    test: list[Corpus] = Field([], description="corpora for the final score")
+    train: list[Corpus] = Field([], description="corpora to learn from", json_schema_extra=_one_is_a_list)
+    val: list[Corpus] = Field([], description="corpora to score during training", json_schema_extra=_one_is_a_list)
+    test: list[Corpus] = Field([], description="corpora for the final score", json_schema_extra=_one_is_a_list)
     hold_out: int = Field(
         0, ge=0, description="pairs taken from train for val where val has no files; 0 = 5 %, at most 1000"
     )
@@ -137,7 +142,7 @@ class TrainingConfig(Section):
     )
     warmup: int = Field(1000, ge=0, description="steps from zero to the peak")
     final_learning_rate: float = Field(0.0, ge=0.0, description="where cosine and linear end")
-    betas: list[float] = Field([0.9, 0.98], min_length=2, max_length=2)
+    betas: list[Annotated[float, Field(ge=0.0, lt=1.0)]] = Field([0.9, 0.98], min_length=2, max_length=2)
     epsilon: float = Field(1e-9, gt=0.0)
     weight_decay: float = Field(0.0, ge=0.0)
     clip: float = Field(1.0, ge=0.0, description="largest gradient norm; 0 = off")

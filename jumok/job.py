@@ -3,6 +3,7 @@
 recipe → task → model → Job → train → run folder
 """
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,7 +47,11 @@ class Job:
         device = choose_device(self.recipe.training.device)
         with locked(self.folder):
             if not self.going_on:
-                facts = {"data_folders": [str(place) for place in self.folders], "threads": torch.get_num_threads()}
+                facts = {
+                    "data": self.task.corpora.fingerprint,
+                    "data_folders": [str(place) for place in self.folders],
+                    "threads": torch.get_num_threads(),
+                }
                 source, target = self.task.source_tokenizer, self.task.target_tokenizer
                 Run.create(self.folder, self.recipe, source=source, target=target, facts=facts)
             reporter = Reporter(console, self.folder)
@@ -124,14 +129,22 @@ def prepare_job(
     if run is not None:
         folders = list(dict.fromkeys([*folders, *run.data_folders]))
     task = task_class(given.task).open(given, folders, tokenizers=run.tokenizers if run else None, progress=progress)
+    if run is not None and task.corpora.fingerprint != run.facts["data"]:
+        raise RunError(
+            f"the training data is not what {folder} was begun with, so the run cannot go on exactly. "
+            "Put the files back, or start another run with --out."
+        )
     full = task.complete(given)
     model = build_model(full)
-    notes = [] if run is not None else task.initialise(model)
+    begun = run is not None and bool(Checkpoints(folder).steps())
+    notes = [] if begun else task.initialise(model)
+    if task.corpora.train.counts.dropped:
+        notes.append(str(task.corpora.train.counts))
     task.check_fits(model)
     batches = task.batches()
     task.corpora.evaluation("val")  # a problem there should show now, not at the first evaluation
-    command = f"jumok train {recipe} --out {folder} --resume" + (f" --data {data}" if data else "")
-    command += "".join(f" --set {override}" for override in overrides)
+    parts = ["jumok", "train", str(recipe), "--out", str(folder), "--resume", *(["--data", str(data)] if data else [])]
+    command = shlex.join([*parts, *(part for override in overrides for part in ("--set", override))])
     return Job(folder, full, task, model, batches, folders, notes, run is not None, command)
 
 

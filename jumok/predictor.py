@@ -21,6 +21,7 @@ from jumok.tasks.pairs import Ids, collate
 from jumok.tasks.translation import Answer, Translation
 
 SENTENCE_ENDS = ".!?。！？…;؟।"
+NO_SPACE_AFTER = "。！？"  # the next sentence follows at once
 
 
 @dataclass(frozen=True)
@@ -108,13 +109,24 @@ class Predictor:
         while low < high:  # tokens hardly ever get fewer as text grows: bisect
             middle = (low + high + 1) // 2
             low, high = (middle, high) if len(self.task.read([text[:middle]])[0]) < self.longest_source else (low, middle - 1)
-        ends = [place + 1 for place in range(low // 2, low) if text[place] in SENTENCE_ENDS and text[place + 1 : place + 2].isspace()]
+        ends = [
+            place + 1
+            for place in range(low // 2, low)
+            if text[place] in NO_SPACE_AFTER or (text[place] in SENTENCE_ENDS and text[place + 1 : place + 2].isspace())
+        ]
         spaces = [place for place in range(low // 2, low + 1) if text[place : place + 1].isspace()]
         return text[: (ends or spaces or [low])[-1]].rstrip()
 
-    def stream(self, text: str, *, options: DecodingConfig | None = None) -> Iterator[str]:
+    def stream(
+        self,
+        text: str,
+        *,
+        prefix: str = "",
+        options: DecodingConfig | None = None,
+        warn: Callable[[str], None] = lambda message: None,
+    ) -> Iterator[str]:
         """Yield the translation piece by piece while it is written (greedy, or sampled)."""
-        ids = self.read([text])[0]
+        ids = self.read([text], warn=warn)[0]
         if not len(ids):
             return
         written: list[int] = []
@@ -128,25 +140,37 @@ class Predictor:
             start=START,
             end=END,
             pad=PAD,
+            prefix=self._target_ids(prefix),
             limit=int(getattr(self.model, "limit", 0)),
         )
+        whole = ""
         for token, _ in tokens:
             written.append(token)
-            text = self.task.target_tokenizer.decode(written)
-            if not text.endswith("\N{REPLACEMENT CHARACTER}"):  # half of a character: wait for the rest
-                yield text[len(shown) :]
-                shown = text
+            whole = self.task.target_tokenizer.decode(written)
+            if not whole.endswith("\N{REPLACEMENT CHARACTER}"):  # half of a character: wait for the rest
+                yield whole[len(shown) :]
+                shown = whole
+        if whole != shown:  # the rest never came
+            yield whole[len(shown) :]
 
     @torch.inference_mode()
-    def explain(self, text: str, *, target: str | None = None, options: DecodingConfig | None = None) -> Explanation:
+    def explain(
+        self,
+        text: str,
+        *,
+        target: str | None = None,
+        options: DecodingConfig | None = None,
+        warn: Callable[[str], None] = lambda message: None,
+    ) -> Explanation:
         """Return the answer to text, or the given target, with the attention of every layer and head.
 
         The answer is searched for at full speed; then one pass over its final ids is observed.
         """
-        ids = self.read([text])[0]
+        ids = self.read([text], warn=warn)[0]
         answer = self._given(target) if target is not None else self.task.answer(self.model, [ids], options=options or self.options)[0][0]
-        source, written = self.task.source_tokenizer.labels(list(ids)), answer.tokens
-        batch = collate([(ids, np.asarray(answer.ids, dtype=np.int64))]).to(next(self.model.parameters()).device)
+        limit = int(getattr(self.model, "limit", 0)) or len(answer.ids) + 1
+        source, written = self.task.source_tokenizer.labels(list(ids)), answer.tokens[: limit - 1]
+        batch = collate([(ids, np.asarray(answer.ids[: limit - 1], dtype=np.int64))]).to(next(self.model.parameters()).device)
         with observe(self.model) as record:
             self.model.features(batch)  # type: ignore[operator]
         keys, outputs = [*source, "[END]"], [*written, "[END]"]
@@ -155,9 +179,11 @@ class Predictor:
         return Explanation(source, answer, record)
 
     def _given(self, text: str) -> Answer:
-        tokenizer = self.task.target_tokenizer
-        ids = tokenizer.encode([tidy(text, self.task.data.lowercase)])[0]
-        return Answer(text, 0.0, tokenizer.labels(ids), ids, 0.0, True)
+        ids = self._target_ids(text)
+        return Answer(text, 0.0, self.task.target_tokenizer.labels(ids), ids, 0.0, True)
+
+    def _target_ids(self, text: str) -> list[int]:
+        return self.task.target_tokenizer.encode([tidy(text, self.task.data.lowercase)])[0]
 
     def to_dict(self) -> dict[str, Any]:
         """Return facts about the model for tables and pages."""

@@ -123,11 +123,15 @@ def build_recipe(
     model = raw.get("model", {})
     if not isinstance(model.get("name", ""), str):
         raise ConfigError(f"model.name = {model['name']!r}: must be text in quotes")
+    tokenizer = TokenizerConfig.parse(raw.get("tokenizer", {}), "tokenizer")
+    config = model_class(model.get("name", "transformer")).parse(model, "model")
+    if not tokenizer.shared and hasattr(config, "shared_embeddings"):  # two vocabularies may happen to have one size
+        config = config.model_copy(update={"shared_embeddings": False})
     return Recipe(
         task=task,
         data=data_class(task).parse(raw.get("data", {}), "data"),
-        tokenizer=TokenizerConfig.parse(raw.get("tokenizer", {}), "tokenizer"),
-        model=model_class(model.get("name", "transformer")).parse(model, "model"),
+        tokenizer=tokenizer,
+        model=config,
         training=TrainingConfig.parse(raw.get("training", {}), "training"),
         decoding=DecodingConfig.parse(raw.get("decoding", {}), "decoding"),
     )

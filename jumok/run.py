@@ -45,6 +45,8 @@ class Run:
             # Last, so that a folder with run.json is whole.
             (folder / "run.json").write_text(json.dumps(facts, indent=1, ensure_ascii=False), encoding="utf-8")
         except OSError as error:
+            for name in ("run.json", "metrics.jsonl", "recipe.toml", "target.json", "source.json"):
+                (folder / name).unlink(missing_ok=True)  # half of a run would stand in the way of the next
             if error.errno == errno.ENOSPC:
                 raise RunError(
                     f"the disk of {folder} is full: the run could not be started; free some space or choose another --out"
@@ -105,8 +107,11 @@ def load_recipe(recipe: str | Path, overrides: list[str] | tuple[str, ...] = ())
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
     """Keep a second training process out of a run's folder."""
-    folder.mkdir(parents=True, exist_ok=True)
-    handle = os.open(folder, os.O_RDONLY)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError as error:
+        raise RunError(f"the run folder {folder} cannot be written: {error.strerror}; choose another --out") from None
     try:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -37,6 +37,11 @@ def suit(pairs: int) -> Sizes:
     return Sizes("base", 0.1, 32_000, 10, 7e-4, 0.0)
 
 
+def quoted(path: Path) -> str:
+    """Return a path as a TOML string; JSON writes the same, as long as letters outside ASCII stay themselves."""
+    return json.dumps(str(path), ensure_ascii=False)
+
+
 def new_recipe(source: Path, target: Path, *, val_source: Path | None = None, val_target: Path | None = None) -> str:
     """Return the text of a recipe for two files, line by line translations of each other."""
     lengths = np.array(
@@ -53,7 +58,7 @@ def new_recipe(source: Path, target: Path, *, val_source: Path | None = None, va
     steps = int(max(tokens_an_epoch * sizes.epochs / batch_tokens // 500 * 500, 1000))
     held_out = min(pairs // 20, 1000)
     val = (
-        f"val = {{ source = {json.dumps(str(val_source))}, target = {json.dumps(str(val_target))} }}"
+        f"val = {{ source = {quoted(val_source)}, target = {quoted(val_target)} }}"
         if val_source and val_target
         else f"hold_out = {held_out}                # pairs taken from train for val; or name files: val = {{ source = …, target = … }}"
     )
@@ -65,7 +70,7 @@ def new_recipe(source: Path, target: Path, *, val_source: Path | None = None, va
 task = "translation"
 
 [data]
-train = {{ source = {json.dumps(str(source))}, target = {json.dumps(str(target))} }}
+train = {{ source = {quoted(source)}, target = {quoted(target)} }}
 {val}
 max_length = {max_length}              # longer pairs (in tokens) are left out
 max_ratio = 6.0               # as are pairs whose lengths differ by more than this factor: often not translations

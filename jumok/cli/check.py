@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from jumok.cli.display import counting, error_console, recipe_names
+from jumok.cli.display import counting, error_console, recipe_names, standard_console
 
 if TYPE_CHECKING:
     from jumok.doctor import Report
@@ -35,13 +35,12 @@ def check(
 
 def show(report: "Report") -> None:
     """Print the report for people."""
-    from rich.console import Console
     from rich.table import Table
 
     from jumok.training.progress import duration
 
-    console = Console(highlight=False)
     reasons = [name for name in next(iter(report.counts.values())) if any(counts[name] for counts in report.counts.values())]
+    console = standard_console()
     table = Table("pairs", *(name.replace("_", " ") for name in reasons), box=None, padding=(0, 2))
     for split, counts in report.counts.items():
         table.add_row(split, *(f"{counts[name]:,}" for name in reasons))
@@ -62,7 +61,7 @@ def show(report: "Report") -> None:
         f"speed          {report.tokens_a_second:,.0f} target tokens/s\n"
         f"time           {duration(report.seconds_an_epoch)} an epoch ({report.steps_an_epoch:,} steps), "
         f"{duration(report.seconds_in_all)} in all, evaluations not counted",
-        markup=False,
+        markup=False, soft_wrap=True,
     )
     if not report.problems:
         console.print("\nno problems found")

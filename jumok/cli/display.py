@@ -7,9 +7,14 @@ from pathlib import Path
 from rich.console import Console
 
 
+def standard_console() -> Console:
+    """Return the console for results: standard output, with users' text left as it is (no :dog: turned into a picture)."""
+    return Console(highlight=False, emoji=False)
+
+
 def error_console() -> Console:
     """Return the console for progress and messages: the error stream."""
-    return Console(stderr=True)
+    return Console(stderr=True, emoji=False)
 
 
 def recipe_names(incomplete: str) -> list[str]:
@@ -22,6 +27,16 @@ def run_folders(incomplete: str) -> list[str]:
     """Return run folders that begin with what is typed."""
     found = [str(path.parent) for path in [*Path().glob("*/run.json"), *Path().glob("runs/*/run.json")]]
     return sorted(name for name in found if name.startswith(incomplete))
+
+
+def warn_on(console: Console, lines_before: int = 0) -> Callable[[str], None]:
+    """Return what prints a warning about 'line N …', counted on from the lines that came before."""
+
+    def warn(message: str) -> None:
+        number, _, rest = message.removeprefix("line ").partition(" ")
+        console.print(f"warning: line {int(number) + lines_before} {rest}", highlight=False, markup=False, soft_wrap=True)
+
+    return warn
 
 
 @contextmanager
@@ -49,6 +64,7 @@ def bar(console: Console, what: str, total: int | None) -> Iterator[Callable[[in
         return
     from rich.progress import Progress
 
-    with Progress(console=console, transient=True) as progress:
+    # Without redirect_stdout=False a bar on the error stream would swallow what is written to standard output.
+    with Progress(console=console, transient=True, redirect_stdout=False, redirect_stderr=False) as progress:
         task = progress.add_task(what, total=total)
         yield lambda more: progress.advance(task, more)

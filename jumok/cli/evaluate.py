@@ -5,7 +5,7 @@ from typing import Any
 
 import typer
 
-from jumok.cli.display import bar, error_console, run_folders
+from jumok.cli.display import bar, error_console, run_folders, standard_console
 
 
 def evaluate(
@@ -47,17 +47,18 @@ def evaluate(
 
 def show(label: str, split: str, scores: dict[str, Any]) -> None:
     """Print one corpus' scores for people."""
-    from rich.console import Console
     from rich.table import Table
 
     typer.echo(f"{label} ({split}), {scores['sentences']:,} sentences, beam {scores['decoding']['beam']}")
     typer.echo(f"  BLEU {scores['bleu']:.2f}   chrF {scores['chrf']:.2f}   loss {scores['loss']:.4f}   perplexity {scores['perplexity']:.3f}")
     typer.echo(f"  exact match ({split}): {scores['exact_match']:.1f} %")
+    if scores["cut"]:
+        typer.echo(f"  {scores['cut']:,} sources are longer than the model takes and were cut")
     table = Table("source tokens", "sentences", "BLEU", "exact match", box=None, padding=(0, 2))
     for bucket in scores["by_length"]:
         table.add_row(
             f"{bucket['shortest']}-{bucket['longest']}", f"{bucket['sentences']:,}", f"{bucket['bleu']:.2f}", f"{bucket['exact_match']:.1f} %"
         )
-    Console().print(table)
+    standard_console().print(table)
     typer.echo(f"  {scores['bleu_signature']}")
     typer.echo(f"  {scores['chrf_signature']}")

@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from jumok.cli.display import standard_console
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -17,7 +19,6 @@ def inventory(
     """
     import json
 
-    from rich.console import Console
     from rich.table import Table
 
     from jumok.catalogue import DATASETS, MODELS, TASKS
@@ -32,7 +33,7 @@ def inventory(
     if as_json:
         typer.echo(json.dumps(groups, ensure_ascii=False, indent=1))
         return
-    console = Console()
+    console = standard_console()
     for title, entries in groups.items():
         table = Table(title=title, title_justify="left", title_style="bold", show_header=False, box=None, padding=(0, 2))
         for name, text in entries.items():

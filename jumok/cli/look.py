@@ -4,7 +4,7 @@ from pathlib import Path
 
 import typer
 
-from jumok.cli.display import run_folders
+from jumok.cli.display import error_console, run_folders, standard_console, warn_on
 
 
 def look(
@@ -25,7 +25,6 @@ def look(
     import json
 
     import torch
-    from rich.console import Console
 
     from jumok import api
     from jumok.config import DecodingConfig
@@ -35,7 +34,7 @@ def look(
     predictor = api.load(run, checkpoint=checkpoint)
     changes = {"beam": beam} if beam else {}
     options = DecodingConfig.parse(predictor.options.model_dump() | changes, "decoding")
-    explanation = predictor.explain(text, target=target, options=options)
+    explanation = predictor.explain(text, target=target, options=options, warn=warn_on(error_console()))
     maps = explanation.record.of_kind(kind)
     if not maps:
         raise ConfigError(f"--kind {kind}: this model has {', '.join(explanation.record.kinds) or 'no attention'}")
@@ -49,9 +48,9 @@ def look(
     if as_json:
         typer.echo(json.dumps({"text": explanation.answer.text, "queries": queries, "keys": keys, "weights": weights.tolist()}, ensure_ascii=False))
         return
-    console = Console()
+    console = standard_console()
     which = f"layer {layer}" if layer else f"mean of {len(maps)} layers"
     which += f", head {head}" if head else f", mean of {len(chosen[0].weights)} heads"
-    console.print(f"{text}  →  {explanation.answer.text}", markup=False, highlight=False)
-    console.print(f"{kind} attention, {which}\n", markup=False, highlight=False)
+    console.print(f"{text}  →  {explanation.answer.text}", markup=False, soft_wrap=True)
+    console.print(f"{kind} attention, {which}\n", markup=False)
     console.print(draw_alignment(weights, queries, keys, colour=console.is_terminal), soft_wrap=True)

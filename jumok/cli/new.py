@@ -16,6 +16,8 @@ def new(
 
     Example: [bold]jumok new talks.en talks.ko[/bold], then [bold]jumok check talks.en-talks.ko.toml[/bold]
     """
+    from shlex import quote
+
     from jumok import api
     from jumok.cli.display import counting, error_console
     from jumok.errors import ConfigError
@@ -31,5 +33,8 @@ def new(
             source.absolute(), target.absolute(),
             val_source=val_source and val_source.absolute(), val_target=val_target and val_target.absolute(),
         )
-    path.write_text(text.replace("{name}", str(path)), encoding="utf-8")
-    typer.echo(f"{path} is written. Next:  jumok check {path}")
+    try:
+        path.write_text(text.replace("{name}", quote(str(path))), encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be written: {error.strerror}; choose another place with --out") from None
+    typer.echo(f"{path} is written. Next:  jumok check {quote(str(path))}")

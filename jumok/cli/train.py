@@ -18,11 +18,14 @@ def train(
 
     Example: [bold]jumok train multi30k-en-de --data multi30k --out runs/first --set training.steps=2000[/bold]
     """
+    from shlex import quote
+
     from jumok import api
 
     console = error_console()
     with counting(console) as progress:
         job = api.prepare_job(recipe, data=data, out=out, overrides=overrides, resume=resume, progress=progress)
-    if job.train(console):
-        typer.echo(f'Use it:    jumok translate {job.folder} "…"')
-        typer.echo(f"Score it:  jumok evaluate {job.folder}")
+    if not job.train(console):
+        raise typer.Exit(130)  # as a shell reports Ctrl-C, so that a script does not go on with half a model
+    typer.echo(f'Use it:    jumok translate {quote(str(job.folder))} "…"')
+    typer.echo(f"Score it:  jumok evaluate {quote(str(job.folder))}")

@@ -1,13 +1,14 @@
 """`jumok translate`: sentences given, or a filter from standard input to standard output."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
-from jumok.cli.display import bar, error_console, run_folders
+from jumok.cli.display import bar, error_console, run_folders, warn_on
 
 if TYPE_CHECKING:
     from jumok.tasks.translation import Answer
@@ -50,6 +51,10 @@ def translate(
 
     if texts and in_file:
         raise ConfigError("give sentences or --in FILE, not both")
+    if in_file and not in_file.exists():
+        raise ConfigError(f"--in {in_file}: there is no such file")
+    if stream and (as_json or n_best):
+        raise ConfigError("--stream shows one translation while it is written; leave out --json and --n-best")
     predictor = api.load(run, checkpoint=checkpoint)
     given = {
         "beam": beam, "n_best": n_best, "length_penalty": length_penalty, "coverage_penalty": coverage_penalty,
@@ -60,25 +65,23 @@ def translate(
     options = DecodingConfig.parse(predictor.options.model_dump() | changes, "decoding")
     console = error_console()
     total = len(texts) if texts else None
-    with output(out_file) as write, bar(console, "translating", total) as advance:
+    # Where the translations themselves appear on the terminal, a bar would write over them.
+    silent = out_file is None and sys.stdout.isatty()
+    with output(out_file) as write, nullcontext(None) if silent else bar(console, "translating", total) as advance:
         done = 0
         for chunk in chunks(texts, in_file):
             if stream:
-                for text in chunk:
-                    for piece in predictor.stream(text, options=options):
-                        write(piece)
+                for number, text in enumerate(chunk, start=done):
+                    for piece in predictor.stream(text, prefix=prefix, options=options, warn=warn_on(console, number)):
+                        write(one_line(piece))
                     write("\n")
-                continue
-
-            def warn(message: str, first: int = done) -> None:
-                number, _, rest = message.removeprefix("line ").partition(" ")
-                console.print(f"warning: line {int(number) + first} {rest}", highlight=False, markup=False, soft_wrap=True)
-
-            found = predictor.answers(
-                chunk, options=options, prefixes=[prefix] * len(chunk) if prefix else None, progress=advance, warn=warn
-            )
-            for number, (text, answers) in enumerate(zip(chunk, found, strict=True), start=done + 1):
-                write(line(number, text, answers, as_json=as_json, several=options.n_best > 1) + "\n")
+            else:
+                found = predictor.answers(
+                    chunk, options=options, prefixes=[prefix] * len(chunk) if prefix else None, progress=advance,
+                    warn=warn_on(console, done),
+                )  # fmt: skip
+                for number, (text, answers) in enumerate(zip(chunk, found, strict=True), start=done + 1):
+                    write(line(number, text, answers, as_json=as_json, several=options.n_best > 1) + "\n")
             done += len(chunk)
 
 
@@ -90,23 +93,39 @@ def line(number: int, source: str, answers: "list[Answer]", *, as_json: bool, se
         best, *_ = items = [{"text": a.text, "score": round(a.score, 6), "tokens": a.tokens} for a in answers]
         return json.dumps({"source": source, **best, **({"answers": items} if several else {})}, ensure_ascii=False)
     if several:
-        return "\n".join(f"{number}\t{answer.score:.4f}\t{answer.text}" for answer in answers)
-    return answers[0].text
+        return "\n".join(f"{number}\t{answer.score:.4f}\t{one_line(answer.text)}" for answer in answers)
+    return one_line(answers[0].text)
+
+
+def one_line(text: str) -> str:
+    """Return text without line ends, which a byte-level model may write: output line N belongs to input line N."""
+    return text.replace("\r", " ").replace("\n", " ")
 
 
 def chunks(texts: list[str] | None, in_file: Path | None) -> Iterator[list[str]]:
     """Yield lines to translate together: all that were given, or as many as fit a chunk; from a keyboard one by one."""
     if texts:
-        yield texts
+        yield [text.encode("utf-8", "replace").decode() for text in texts]  # a shell may hand over bytes that are no UTF-8
         return
     from itertools import islice
 
     from jumok.data.sources import read_lines
 
-    lines = read_lines(in_file) if in_file else (text.rstrip("\r\n") for text in sys.stdin)
+    lines = read_lines(in_file) if in_file else standard_input()
     size = 1 if in_file is None and sys.stdin.isatty() else CHUNK
     while chunk := list(islice(lines, size)):
         yield chunk
+
+
+def standard_input() -> Iterator[str]:
+    """Yield the lines of standard input; UTF-8 whatever the locale, and only \\n and \\r\\n end a line, as in files."""
+    from jumok.errors import DataError
+
+    for number, raw in enumerate(sys.stdin.buffer, start=1):
+        try:
+            yield raw.decode("utf-8").removesuffix("\n").removesuffix("\r")
+        except UnicodeDecodeError:
+            raise DataError(f"line {number:,} of standard input is not UTF-8; convert it first: iconv -f LATIN1 -t UTF-8") from None
 
 
 class output:  # noqa: N801 - reads as a function
@@ -114,26 +133,42 @@ class output:  # noqa: N801 - reads as a function
 
     def __init__(self, path: Path | None) -> None:
         self.path = path
-        self.part = path.with_name(f".{path.name}.part") if path else None
+        plain = path is not None and (path.is_file() or not path.exists())  # a pipe or device is written as it is
+        self.part = path.with_name(f".{path.name}.part") if path and plain else None
 
-    def __enter__(self):  # type: ignore[no-untyped-def]
-        from jumok.errors import DataError
-
-        if self.part is None:
+    def __enter__(self) -> Callable[[str], object]:
+        if self.path is None:
             return self._print
         try:
-            self.file = self.part.open("w", encoding="utf-8")
+            self.file = (self.part or self.path).open("w", encoding="utf-8")
         except OSError as error:
-            raise DataError(f"--out {self.path} cannot be written: {error.strerror}") from None
-        return self.file.write
+            raise self._explained(error) from None
+        return self._write
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
-        if self.part is not None:
+        if self.path is None:
+            return
+        try:
             self.file.close()
-            if kind is None and self.path is not None:
+            if kind is None and self.part is not None:
                 self.part.replace(self.path)
-            else:
+        except OSError as failure:
+            if kind is None:
+                raise self._explained(failure) from None
+        finally:
+            if self.part is not None:
                 self.part.unlink(missing_ok=True)
+
+    def _write(self, text: str) -> None:
+        try:
+            self.file.write(text)
+        except OSError as error:
+            raise self._explained(error) from None
+
+    def _explained(self, error: OSError) -> Exception:
+        from jumok.errors import DataError
+
+        return DataError(f"--out {self.path} cannot be written: {error.strerror}; choose another file")
 
     @staticmethod
     def _print(text: str) -> None:

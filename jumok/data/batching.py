@@ -24,7 +24,7 @@ def plan_batches(lengths: np.ndarray, *, batch_tokens: int, seed: int, epoch: in
     A batch's rows × the longer of its longest source and longest target is at most batch_tokens.
     """
     lengths = np.asarray(lengths)
-    _refuse_too_long(lengths, batch_tokens)
+    refuse_too_long(lengths, batch_tokens)
     generator = np.random.default_rng([seed, epoch])
     shuffled = generator.permutation(len(lengths))
     batches: list[np.ndarray] = []
@@ -46,7 +46,7 @@ def largest_batch(lengths: np.ndarray, batches: list[np.ndarray]) -> np.ndarray:
     return max(batches, key=lambda batch: len(batch) * int(lengths[batch].max(axis=0).sum()))
 
 
-def _refuse_too_long(lengths: np.ndarray, batch_tokens: int) -> None:
+def refuse_too_long(lengths: np.ndarray, batch_tokens: int) -> None:
     longest = lengths.max(axis=1, initial=0)
     if len(longest) and longest.max() > batch_tokens:
         which = int(longest.argmax())

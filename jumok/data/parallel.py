@@ -103,13 +103,15 @@ class ParallelCorpora:
             Tokenizer.train(texts((0,)), self.config).save(folder / "source.json")
             Tokenizer.train(texts((1,)), self.config).save(folder / "target.json")
 
+    @property
+    def fingerprint(self) -> str:
+        """What the training pairs are made of: a resumed run must find the same."""
+        return self._key("data", [])
+
     @cached_property
     def train(self) -> PairStore:
         """All training pairs in one store."""
-        store = self._store("train", self._train_pairs, keep_all=False)
-        if not len(store):
-            raise DataError(f"no training pair is left: {store.counts}. Look at data.max_length and data.max_ratio.")
-        return store
+        return self._store("train", self._train_pairs, keep_all=False)
 
     def evaluation(self, split: Split) -> dict[str, PairStore]:
         """Return each corpus of val or test by its label, nothing dropped."""
@@ -121,7 +123,10 @@ class ParallelCorpora:
             return {"held out": self._store("held out", lambda: self._divided(held_out=True), keep_all=True)}
         if not corpora:
             raise DataError(f"the recipe has no {split} data; add {split} = {{…}} to [data], or give --source and --target")
-        return {corpus.label: self.corpus_store(corpus) for corpus in corpora}
+        labels = [corpus.label for corpus in corpora]
+        if len(set(labels)) < len(labels):  # val.en of two folders: their whole paths tell them apart
+            labels = [corpus.name or corpus.file or corpus.source for corpus in corpora]
+        return {label: self.corpus_store(corpus) for label, corpus in zip(labels, corpora, strict=True)}
 
     def corpus_store(self, corpus: Corpus) -> PairStore:
         """Return the store of one corpus, nothing dropped."""
@@ -145,12 +150,17 @@ class ParallelCorpora:
         return f"{kind}-{hashlib.sha256(text.encode()).hexdigest()[:32]}"
 
     def _content(self, files: list[Corpus] | None) -> object:
-        if self.data.set and files is None:
+        if files is None:
+            return self._train_content
+        return [[corpus.model_dump(), content_hash(self._paths(corpus))] for corpus in files]
+
+    @cached_property
+    def _train_content(self) -> object:
+        if self.data.set:
             import babel
 
             return [self.data.set, babel.__version__]
-        corpora = self.data.train if files is None else files
-        return [[corpus.model_dump(), content_hash(self._paths(corpus))] for corpus in corpora]
+        return self._content(self.data.train)
 
     def _paths(self, corpus: Corpus) -> list[Path]:
         names = [corpus.file] if corpus.file else [corpus.source, corpus.target]

@@ -70,16 +70,16 @@ def read_lines(path: Path) -> Iterator[str]:
     number = 0
     try:
         with _open(path) as file:
+            _refuse_binary(path, file.peek(1 << 13))
             for number, raw in enumerate(file, start=1):
                 line = raw.removesuffix(b"\n").removesuffix(b"\r")
                 if number == 1:
-                    _refuse_utf16(path, raw)
                     line = line.removeprefix(b"\xef\xbb\xbf")
                     if not line and raw[-1:] != b"\n":  # a byte order mark and nothing else
                         number = 0
                         break
                 if b"\0" in raw:
-                    raise DataError(f"{path} is a binary file (line {number:,} holds NUL bytes); plain UTF-8 text is needed.")
+                    raise _binary(path, number)
                 try:
                     text = line.decode("utf-8")
                 except UnicodeDecodeError:
@@ -123,13 +123,20 @@ def _unreadable(path: Path, error: OSError) -> DataError:
 # --- encodings
 
 
-def _refuse_utf16(path: Path, raw: bytes) -> None:
-    """Raise if the first line looks like UTF-16: a byte order mark, or every other byte NUL."""
-    pairs = raw[: len(raw) // 2 * 2]
-    for name, mark, zeros in (("UTF-16LE", b"\xff\xfe", pairs[1::2]), ("UTF-16BE", b"\xfe\xff", pairs[0::2])):
-        text_like = len(zeros) > 1 and 2 * zeros.count(0) > len(zeros) and 4 * pairs.count(0) < 3 * len(pairs)
-        if raw.startswith(mark) or (text_like and pairs.count(0) == zeros.count(0)):
-            raise _wrong_encoding(path, 1, "UTF-16" if raw.startswith(mark) else name)
+def _refuse_binary(path: Path, head: bytes) -> None:
+    """Raise if the beginning of a file is no text, or UTF-16: a byte order mark, or NUL in every other byte only."""
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise _wrong_encoding(path, 1, "UTF-16")
+    if b"\0" not in head:
+        return
+    for name, high, low in (("UTF-16LE", head[1::2], head[0::2]), ("UTF-16BE", head[0::2], head[1::2])):
+        if 0 not in low and 2 * high.count(0) > len(high) > 1:
+            raise _wrong_encoding(path, 1, name)
+    raise _binary(path, head[: head.index(0)].count(b"\n") + 1)
+
+
+def _binary(path: Path, number: int) -> DataError:
+    return DataError(f"{path} is a binary file (line {number:,} holds NUL bytes); plain UTF-8 text is needed.")
 
 
 def _guess_encoding(line: bytes) -> str:

@@ -69,7 +69,8 @@ class Tokenizer:
         except FileNotFoundError:
             raise RunError(f"{path} is missing; a run's folder needs its tokenizer. Copy it from where the run was made.") from None
         except Exception as error:  # the library raises bare Exceptions for whatever does not parse
-            raise RunError(f"{path} is damaged ({str(error).splitlines()[0]}); restore it from a copy, or train again.") from None
+            reason = f"{type(error).__name__}: {error}".splitlines()[0]
+            raise RunError(f"{path} is damaged ({reason}); restore it from a copy, or train again.") from None
 
     def save(self, path: Path) -> None:
         """Write the tokenizer as a Hugging Face tokenizer.json."""

@@ -1,5 +1,6 @@
 """One search for every decoder, recurrent or Transformer: it sees token ids, logits and an opaque state."""
 
-from jumok.decoding.engine import Hypothesis, generate, stream
+from jumok.decoding.engine import generate, stream
+from jumok.decoding.rows import Hypothesis
 
 __all__ = ["Hypothesis", "generate", "stream"]

@@ -11,15 +11,11 @@ A sentence's step, as most toolkits (CTranslate2 among them) have it:
 Rows compete by log-probability, since they are equally long; hypotheses by their normalised score (engine.py).
 """
 
-from typing import TYPE_CHECKING
-
 import torch
 from torch import Tensor
 
-from jumok.decoding.sampling import Choice, Step, likeliest
-
-if TYPE_CHECKING:
-    from jumok.decoding.engine import Rows
+from jumok.decoding.rows import Choice, Rows, Step
+from jumok.decoding.sampling import likeliest
 
 # N sentences · W width of the beam · R = N × W rows · V vocabulary · K tokens of a row · C candidates of a sentence
 
@@ -34,11 +30,11 @@ class Beam:
         self.end = end
         self.finished = torch.zeros(sentences, dtype=torch.int64)  # hypotheses of each sentence so far
 
-    def begin(self, rows: "Rows") -> None:
+    def begin(self, rows: Rows) -> None:
         """Let one row of each new sentence live: equal rows would fill the beam with copies."""
         rows.total[torch.arange(len(rows)) % self.rows_each != 0] = IMPOSSIBLE
 
-    def advance(self, logits: Tensor, normaliser: Tensor, rows: "Rows") -> Step:
+    def advance(self, logits: Tensor, normaliser: Tensor, rows: Rows) -> Step:
         """Choose the rows that go on from constrained logits (R, V), whose log-sum was normaliser (R,)."""
         width, sentence = self.rows_each, rows.sentence[:: self.rows_each]
         candidates, totals = self._candidates(logits, normaliser, rows)
@@ -67,7 +63,7 @@ class Beam:
             closing=Choice(*(torch.cat(parts) for parts in closing)),
         )
 
-    def _candidates(self, logits: Tensor, normaliser: Tensor, rows: "Rows") -> tuple[Choice, Tensor]:
+    def _candidates(self, logits: Tensor, normaliser: Tensor, rows: Rows) -> tuple[Choice, Tensor]:
         """Return the likeliest continuations of each sentence and their totals, all (N, C), best first."""
         width = self.rows_each
         count = min(2 * width, logits.shape[1])

@@ -7,13 +7,11 @@ Probabilities are taken before this, so a hypothesis' score is what the model it
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
-if TYPE_CHECKING:
-    from jumok.decoding.engine import Rows
+from jumok.decoding.rows import Rows
 
 # R rows · V vocabulary · T tokens written · W windows · n size of an n-gram
 
@@ -64,7 +62,7 @@ class Constraints:
     min_length: int
     no_repeat_ngram: int
 
-    def apply(self, logits: Tensor, rows: "Rows") -> None:
+    def apply(self, logits: Tensor, rows: Rows) -> None:
         """Forbid in logits (R, V) what rows may not write next; a prefix outranks every other rule."""
         forced = (rows.length < rows.prefix_length).nonzero()[:, 0]
         tokens = rows.prefix[forced, rows.length[forced]].to(logits.device)

@@ -9,17 +9,16 @@ inputs → longest first → encode → prefill (start and prefix) → [extend �
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields
 from typing import Any, Protocol
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from jumok.config import DecodingConfig
 from jumok.decoding.beam import Beam
 from jumok.decoding.constraints import Constraints
-from jumok.decoding.sampling import Choice, Greedy, Sampler, Step
+from jumok.decoding.rows import Choice, Hypothesis, Rows, Step
+from jumok.decoding.sampling import Greedy, Sampler
 from jumok.errors import ConfigError
 from jumok.nn.state import DecoderState, StepDecoder
 
@@ -31,72 +30,16 @@ ObservedExtend = Callable[[Tensor, Any], tuple[Tensor, Any, Tensor]]
 UNSEEN = 1e-6  # least attention that coverage counts, so that its logarithm exists
 
 
-@dataclass(frozen=True, slots=True)
-class Hypothesis:
-    """An answer: its tokens without start and end, and how likely the model finds them."""
-
-    tokens: list[int]
-    finished: bool  # False: cut at the longest length
-    log_probability: float  # of all tokens, the end included
-    score: float  # log_probability ÷ length ** length_penalty, plus the coverage penalty: what ranks
-    token_log_probabilities: list[float]  # one more than tokens when finished: the end's
-
-
 class Strategy(Protocol):
     """What chooses the next tokens."""
 
     rows_each: int
 
-    def begin(self, rows: "Rows") -> None:
+    def begin(self, rows: Rows) -> None:
         """Prepare rows of new sentences, rows_each of them a sentence."""
 
-    def advance(self, logits: Tensor, normaliser: Tensor, rows: "Rows") -> Step:
+    def advance(self, logits: Tensor, normaliser: Tensor, rows: Rows) -> Step:
         """Choose from constrained logits (R, V), whose log-sum was normaliser (R,)."""
-
-
-@dataclass
-class Rows:
-    """The books of hypotheses in the making: every field has a row each."""
-
-    sentence: Tensor  # (R,) its place in the call
-    longest: Tensor  # (R,) most tokens it may have, the end included
-    length: Tensor  # (R,) tokens so far
-    total: Tensor  # (R,) log-probability so far
-    tokens: Tensor  # (R, T)
-    log_probabilities: Tensor  # (R, T)
-    prefix: Tensor  # (R, P)
-    prefix_length: Tensor  # (R,)
-    noise: Tensor  # (R, T) uniform random numbers when sampling, else (R, 0)
-    covered: Tensor  # (R, S) attention that each source position had so far, (R, 0) when nobody asks
-    source: Tensor  # (R, S) which source positions are real
-
-    def __len__(self) -> int:
-        return len(self.sentence)
-
-    def select(self, rows: Tensor) -> "Rows":
-        """Return rows (R',): reordered, repeated or left out."""
-        return Rows(*(getattr(self, field.name).index_select(0, rows) for field in fields(self)))
-
-    def join(self, other: "Rows") -> "Rows":
-        """Return both, other's rows last, with zeros where the other is wider."""
-        joined = []
-        for field in fields(self):
-            ours, theirs = getattr(self, field.name), getattr(other, field.name)
-            if ours.dim() == 2:
-                width = max(ours.shape[1], theirs.shape[1])
-                ours, theirs = (F.pad(part, (0, width - part.shape[1])) for part in (ours, theirs))
-            joined.append(torch.cat([ours, theirs]))
-        return Rows(*joined)
-
-    def follow(self, choice: Choice) -> "Rows":
-        """Return the rows that choice continues, each with its new token."""
-        unmoved = len(choice.parents) == len(self) and torch.equal(choice.parents, torch.arange(len(self)))
-        rows = self if unmoved else self.select(choice.parents)
-        rows.tokens.scatter_(1, rows.length[:, None], choice.tokens[:, None])
-        rows.log_probabilities.scatter_(1, rows.length[:, None], choice.log_probabilities[:, None])
-        rows.length = rows.length + 1
-        rows.total = rows.total + choice.log_probabilities
-        return rows
 
 
 def generate(

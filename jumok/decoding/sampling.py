@@ -6,41 +6,18 @@ Every row of every sentence has random numbers of its own, keyed by (seed, sente
 depend on its neighbours in the batch. A token is drawn by inverting the cumulated distribution at such a number.
 """
 
-from typing import TYPE_CHECKING, NamedTuple
-
 import numpy as np
 import torch
 from torch import Tensor
 
 from jumok.config import DecodingConfig
-
-if TYPE_CHECKING:
-    from jumok.decoding.engine import Rows
+from jumok.decoding.rows import Choice, Rows, Step
 
 # R rows · V vocabulary · K tokens on the shortlist · C choices
 
 BLOCKS = 8  # columns that likeliest() folds into one
 NUCLEUS = 256  # likeliest tokens tried for top-p before the whole vocabulary is sorted
 BELOW_ONE = 1.0 - 2.0**-23  # times any float32 total is still below that total
-
-
-class Choice(NamedTuple):
-    """Rows continued by one token each, with its log-probability: all (C,), on the CPU."""
-
-    parents: Tensor
-    tokens: Tensor
-    log_probabilities: Tensor
-
-    def keep(self, chosen: Tensor) -> "Choice":
-        """Return the choices where chosen (C,) is true."""
-        return Choice(*(part[chosen] for part in self))
-
-
-class Step(NamedTuple):
-    """A strategy's answer: the rows of the next step, and hypotheses that are complete or out of room."""
-
-    going: Choice
-    closing: Choice
 
 
 class Greedy:
@@ -51,10 +28,10 @@ class Greedy:
     def __init__(self, *, end: int) -> None:
         self.end = end
 
-    def begin(self, rows: "Rows") -> None:
+    def begin(self, rows: Rows) -> None:
         """Prepare rows of new sentences."""
 
-    def advance(self, logits: Tensor, normaliser: Tensor, rows: "Rows") -> Step:
+    def advance(self, logits: Tensor, normaliser: Tensor, rows: Rows) -> Step:
         """Choose a token a row from constrained logits (R, V), whose log-sum was normaliser (R,)."""
         tokens = likeliest(logits, 1)[1]
         return _settle(logits, normaliser, tokens=tokens, rows=rows, end=self.end)
@@ -68,7 +45,7 @@ class Sampler:
         self.end = end
         self.rows_each = options.n_best
 
-    def begin(self, rows: "Rows") -> None:
+    def begin(self, rows: Rows) -> None:
         """Give rows of new sentences their random numbers."""
         noise = np.zeros((len(rows), int(rows.longest.max())), dtype=np.float32)
         for row, (sentence, longest) in enumerate(zip(rows.sentence.tolist(), rows.longest.tolist(), strict=True)):
@@ -76,7 +53,7 @@ class Sampler:
             noise[row, :longest] = generator.random(longest)
         rows.noise = torch.from_numpy(noise).clamp_(max=BELOW_ONE)
 
-    def advance(self, logits: Tensor, normaliser: Tensor, rows: "Rows") -> Step:
+    def advance(self, logits: Tensor, normaliser: Tensor, rows: Rows) -> Step:
         """Draw a token a row from constrained logits (R, V), whose log-sum was normaliser (R,)."""
         options = self.options
         noise = rows.noise.gather(1, rows.length[:, None]).to(logits.device)
@@ -127,7 +104,7 @@ def draw(weights: Tensor, noise: Tensor) -> Tensor:
     return torch.searchsorted(cumulated, noise * cumulated[:, -1:], right=True)
 
 
-def _settle(logits: Tensor, normaliser: Tensor, *, tokens: Tensor, rows: "Rows", end: int) -> Step:
+def _settle(logits: Tensor, normaliser: Tensor, *, tokens: Tensor, rows: Rows, end: int) -> Step:
     """Return what happens to rows that write tokens (R, 1): those at the end, or at full length, close."""
     log_probabilities = logits.gather(1, tokens)[:, 0] - normaliser
     choice = Choice(torch.arange(len(rows)), tokens[:, 0].cpu(), log_probabilities.cpu())

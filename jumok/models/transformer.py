@@ -72,7 +72,7 @@ class TransformerConfig(ModelConfig):
                 f"{self.width - self.width % self.heads}; or set model.head_width to free the two"
             )
         concatenated = self.position_join == "concatenate" and self.positions != "none"
-        if concatenated and self.position_width >= self.width:
+        if concatenated and (self.position_width or 2) >= self.width:
             raise ConfigError(f"model.position_width ({self.position_width}) must be below model.width ({self.width})")
         if concatenated and self.tied:
             raise ConfigError(

@@ -18,6 +18,10 @@ from jumok.nn.state import KeyValueCache
 
 # B batch · R rows (hypotheses) · H heads · Q queries · K keys · D width · d head width · v value width
 
+# Queries, keys and values start smaller than the other projections: at full size a post-norm encoder of four layers
+# mixes its positions until they are all alike, and cross-attention never finds anything to tell apart.
+INPUT_GAIN = 1 / math.sqrt(2)
+
 
 def attention_weights(query: Tensor, key: Tensor, mask: Tensor | None = None, *, scale: float | None = None) -> Tensor:
     """Return softmax(Q Kᵀ · scale) (B, H, Q, K); scale is 1/√d by default; masked scores count as −∞."""
@@ -111,7 +115,7 @@ class SelfAttention(MultiHeadAttention):
         )
         self.sizes = [heads * self.head_width, heads * self.head_width, heads * self.value_width]
         self.query_key_value = nn.Linear(width, sum(self.sizes))
-        initialise(self.query_key_value, self.sizes)
+        initialise(self.query_key_value, self.sizes, gain=INPUT_GAIN)
         initialise(self.output)
 
     def forward(
@@ -152,8 +156,8 @@ class CrossAttention(MultiHeadAttention):
         self.query = nn.Linear(width, heads * self.head_width)
         self.sizes = [heads * self.head_width, heads * self.value_width]
         self.key_value = nn.Linear(width, sum(self.sizes))
-        initialise(self.query)
-        initialise(self.key_value, self.sizes)
+        initialise(self.query, gain=INPUT_GAIN)
+        initialise(self.key_value, self.sizes, gain=INPUT_GAIN)
         initialise(self.output)
 
     def remember(self, memory: Tensor) -> tuple[Tensor, Tensor]:
@@ -171,10 +175,10 @@ class CrossAttention(MultiHeadAttention):
         return self.mix(query, key, value, mask, causal=False, group=group).view_as(x)
 
 
-def initialise(linear: nn.Linear, blocks: list[int] | None = None) -> None:
+def initialise(linear: nn.Linear, blocks: list[int] | None = None, *, gain: float = 1.0) -> None:
     """Draw Xavier weights for each block of output rows by itself, as if the projections stood apart."""
     first = 0
     for rows in blocks or [linear.out_features]:
-        nn.init.xavier_uniform_(linear.weight[first : first + rows])
+        nn.init.xavier_uniform_(linear.weight[first : first + rows], gain=gain)
         first += rows
     nn.init.zeros_(linear.bias)

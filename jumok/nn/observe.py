@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 # B batch · H heads · Q queries · K keys
 
-_recorder: ContextVar["AttentionRecord | None"] = ContextVar("recorder", default=None)
+_records: ContextVar[tuple["AttentionRecord", ...]] = ContextVar("records", default=())  # the innermost last
 
 
 @dataclass(frozen=True)
@@ -62,19 +62,22 @@ class AttentionRecord:
 
 def recorder_for(module: nn.Module) -> AttentionRecord | None:
     """Return the record to file under, or None where nobody looks at this module's model."""
-    record = _recorder.get()
-    return record if record is not None and module in record.sites else None
+    return next((record for record in reversed(_records.get()) if module in record.sites), None)
 
 
 @contextmanager
 def observe(model: nn.Module) -> Iterator[AttentionRecord]:
-    """Record the attention of model's calls inside the block; outputs stay the same to rounding."""
+    """Record the attention of model's calls inside the block; outputs stay the same to rounding.
+
+    Blocks may stand inside each other: a call is filed once, by the innermost that observes its model.
+    """
     record = AttentionRecord(sites=_sites(model))
-    token = _recorder.set(record)
+    token = _records.set((*_records.get(), record))
     try:
         yield record
     finally:
-        _recorder.reset(token)
+        _records.reset(token)
+        record.sites.clear()  # a record neither keeps the model alive nor goes on in tasks begun inside the block
 
 
 def _sites(model: nn.Module) -> dict[nn.Module, tuple[str, int]]:

@@ -105,7 +105,7 @@ class KeyValueCache:
         chosen.even = self.even or bool((chosen.lengths == chosen.longest).all())
         for mine, theirs in ((self.keys, chosen.keys), (self.values, chosen.values)):
             for layer, cached in enumerate(mine):
-                theirs[layer] = None if cached is None else cached.index_select(0, rows)
+                theirs[layer] = None if cached is None else cached.index_select(0, rows.to(cached.device))
         return chosen
 
     def join(self, other: "KeyValueCache") -> "KeyValueCache":
@@ -152,7 +152,7 @@ class AttendingState:
         """Return the state of rows; memories nobody needs any more are dropped, the others shared."""
         cache = self.cache
         if len(rows) != self.rows or not torch.equal(rows, torch.arange(self.rows)):
-            cache = cache.select(rows.to(self.mask.device))
+            cache = cache.select(rows)
         sentences, owner = torch.unique_consecutive(self.owner[rows], return_inverse=True)
         return self._keep(cache, sentences, owner)
 

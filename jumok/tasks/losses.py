@@ -29,7 +29,8 @@ def vocabulary_loss(features: Tensor, project: nn.Linear, targets: Tensor, *, sm
     """Return the summed smoothed loss and the summed −log p of targets (N,) given features (N, D)."""
     features = features.to(project.weight.dtype)
     with torch.autocast(features.device.type, enabled=False):  # sums over a vocabulary need full precision
-        total, plain = _VocabularyLoss.apply(features, project.weight, project.bias, targets, smoothing)  # type: ignore[no-untyped-call]
+        learning = torch.is_grad_enabled()  # parameters say that they need a gradient in evaluations, too
+        total, plain = _VocabularyLoss.apply(features, project.weight, project.bias, targets, smoothing, learning)  # type: ignore[no-untyped-call]
     return total, plain
 
 
@@ -37,9 +38,11 @@ class _VocabularyLoss(torch.autograd.Function):
     """Gradients are made in the forward pass, while a chunk's logits are at hand."""
 
     @staticmethod
-    def forward(ctx: Any, features: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
+    def forward(
+        ctx: Any, features: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, smoothing: float, learning: bool
+    ) -> tuple[Tensor, Tensor]:
         vocabulary = len(weight)
-        wanted = any(ctx.needs_input_grad[:3])
+        wanted = learning and any(ctx.needs_input_grad[:3])
         total, plain = features.new_zeros(()), features.new_zeros(())
         if wanted:
             feature_gradient, weight_gradient = torch.empty_like(features), torch.zeros_like(weight)
@@ -69,4 +72,4 @@ class _VocabularyLoss(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad_total: Tensor, grad_plain: Tensor) -> tuple[Tensor | None, ...]:
         feature_gradient, weight_gradient, bias_gradient = ctx.saved_tensors
-        return feature_gradient * grad_total, weight_gradient * grad_total, bias_gradient * grad_total, None, None
+        return feature_gradient * grad_total, weight_gradient * grad_total, bias_gradient * grad_total, None, None, None

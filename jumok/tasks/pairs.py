@@ -52,21 +52,23 @@ class PairBatches:
         subword_dropout: float = 0.0,
         progress: Callable[[int, int], None] | None = None,
     ) -> None:
-        self.store, self.max_length = store, max_length
+        self.store, self.tokenizers = store, tokenizers
         self.samplers: list[SubwordSampler] = []
         self.sampled: tuple[TokenSide, TokenSide] | None = None
+        longest = min(max_length, batch_tokens)  # subword dropout must not make a sentence too long for either
         if subword_dropout:
             for number, (tokenizer, side) in enumerate(zip(tokenizers, (store.source, store.target), strict=True)):
-                self.samplers.append(SubwordSampler(tokenizer, side, subword_dropout, 2 * seed + number, progress=progress))
+                sampler = SubwordSampler(
+                    tokenizer, side, subword_dropout, 2 * seed + number, longest=longest - 1, progress=progress
+                )
+                self.samplers.append(sampler)
         self.epoch = -1
         self.stream = BatchStream(self.lengths, batch_tokens=batch_tokens, seed=seed)
 
     def lengths(self, epoch: int) -> Ids:
         """Return the (N, 2) lengths of an epoch's examples, end tokens included."""
         source, target = self._epoch(epoch)
-        lengths = np.stack([source.lengths + 1, target.lengths + 1], axis=1)
-        shortened: Ids = np.minimum(lengths, self.max_length)
-        return shortened
+        return np.stack([source.lengths + 1, target.lengths + 1], axis=1)
 
     def _epoch(self, epoch: int) -> tuple[TokenSide, TokenSide]:
         if not self.samplers:
@@ -86,12 +88,12 @@ class PairBatches:
 
     def take(self) -> PairBatch:
         """Return the next batch."""
-        epoch, self.latest = next(self.stream)
+        epoch, indices = next(self.stream)
         source, target = self._epoch(epoch)
-        cut = self.max_length - 1  # subword dropout may make a long sentence longer than allowed
-        return collate([(source[i][:cut], target[i][:cut]) for i in self.latest])
+        return collate([(source[i], target[i]) for i in indices])
 
     def describe(self, batch: PairBatch) -> str:
-        """Return the first example of the newest batch, for a message."""
-        source, target = self.store.text(int(self.latest[0]))
-        return f"{len(self.latest)} pairs, the first: {source[:80]!r} → {target[:80]!r}"
+        """Return a batch's size and its first example, for a message."""
+        first = (batch.source[0][batch.source_mask[0]], batch.targets[0][batch.target_mask[0]])
+        source, target = (tokenizer.decode(ids.tolist()) for tokenizer, ids in zip(self.tokenizers, first, strict=True))
+        return f"{len(batch.source)} pairs, the first: {source[:80]!r} → {target[:80]!r}"

@@ -14,12 +14,13 @@ import torch
 from torch import Tensor, nn
 
 from jumok.config import DecodingConfig, ParallelData
-from jumok.data.batching import plan_batches
+from jumok.data.batching import plan_batches, refuse_too_long
 from jumok.data.parallel import ParallelCorpora, Progress
 from jumok.data.sources import find_file, tidy
 from jumok.data.store import PairStore
 from jumok.data.tokenizer import END, PAD, START, Tokenizer
-from jumok.decoding.engine import Hypothesis, generate
+from jumok.decoding.engine import generate
+from jumok.decoding.rows import Hypothesis
 from jumok.errors import ConfigError
 from jumok.evaluation.text import score_texts
 from jumok.nn.batch import PairBatch
@@ -30,6 +31,8 @@ from jumok.tasks.losses import Loss, vocabulary_loss
 from jumok.tasks.pairs import Ids, PairBatches, collate
 
 # B batch · S source · T target
+
+SCORES = ("loss", "perplexity", "bleu", "chrf", "exact_match")  # of an evaluation during training
 
 
 @dataclass(frozen=True)
@@ -88,7 +91,9 @@ class Translation:
         return notes
 
     def check_fits(self, model: nn.Module) -> None:
-        """Refuse data that is longer than the model's position table, before training starts."""
+        """Refuse what cannot work before training starts: data past the position table, a score that is not taken."""
+        if self.recipe.training.monitor not in SCORES:
+            raise ConfigError(f"training.monitor = '{self.recipe.training.monitor}' is not among the scores: {', '.join(SCORES)}")
         limit, longest = int(getattr(model, "limit", 0)), self.longest
         if limit and longest > limit:
             raise ConfigError(
@@ -104,6 +109,7 @@ class Translation:
     def batches(self) -> PairBatches:
         """Return the stream of training batches."""
         training, corpora = self.recipe.training, self.corpora
+        refuse_too_long(corpora.train.lengths, training.batch_tokens)
         return PairBatches(
             corpora.train, (self.source_tokenizer, self.target_tokenizer), batch_tokens=training.batch_tokens,
             seed=training.seed, subword_dropout=self.recipe.tokenizer.dropout, max_length=self.data.max_length,

@@ -66,8 +66,10 @@ class WeightAverage:
         for key, value in tensors.items():
             number, _, name = key.partition(".")
             snapshots.setdefault(int(number), {})[name] = value
-        names = [name for name, _ in self.model.named_parameters()]
-        self.snapshots = [{name: snapshots[number][name] for name in names} for number in sorted(snapshots)]
+        own = list(self.model.named_parameters())
+        self.snapshots = [
+            {name: snapshots[number][name].to(parameter.device) for name, parameter in own} for number in sorted(snapshots)
+        ]
 
 
 @torch.no_grad()

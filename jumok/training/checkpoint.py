@@ -53,15 +53,19 @@ class Checkpoints:
             _sync(self.run)
         except (OSError, SafetensorError) as error:
             shutil.rmtree(fresh, ignore_errors=True)
-            if getattr(error, "errno", None) == errno.ENOSPC or "No space left" in str(error):
-                kept = self.steps()
-                raise RunError(
-                    f"the disk of {self.run} is full: the checkpoint of step {step} could not be written; "
-                    f"{f'step-{kept[-1]} is whole' if kept else 'no checkpoint is there yet'}. "
-                    "Free some space, then go on with --resume."
-                ) from None
-            raise
+            full = getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT) or "No space left" in str(error)
+            kept = self.steps()
+            raise RunError(
+                f"{f'the disk of {self.run} is full' if full else f'{self.run} cannot be written ({error})'}: "
+                f"the checkpoint of step {step} could not be written; "
+                f"{f'step-{kept[-1]} is whole' if kept else 'no checkpoint is there yet'}. "
+                f"{'Free some space' if full else 'Mend that'}, then go on with --resume."
+            ) from None
         self._prune()
+
+    def mark_best(self, step: int) -> None:
+        """Make step-N `best`, in case a kill came between the two links."""
+        self._link("best", self.run / f"step-{step}")
 
     def _link(self, name: str, folder: Path) -> None:
         fresh = self.run / f".{name}.new"
@@ -72,9 +76,9 @@ class Checkpoints:
     def _prune(self) -> None:
         kept = {os.readlink(self.run / name) for name in ("last", "best") if (self.run / name).is_symlink()}
         kept |= {f"step-{step}" for step in self.steps()[-KEEP:]}
-        for step in self.steps():
-            if f"step-{step}" not in kept:
-                shutil.rmtree(self.run / f"step-{step}")
+        old = [self.run / f"step-{step}" for step in self.steps() if f"step-{step}" not in kept]
+        for folder in [*old, *self.run.glob(".step-*.new")]:  # those were left half-written by a kill
+            shutil.rmtree(folder)
 
     def find(self, name: str = "best") -> Path:
         """Return the folder of `best`, `last` or `step-N`."""
@@ -94,7 +98,9 @@ class Checkpoints:
 
     def load_training(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         """Return what the newest checkpoint holds for going on."""
-        folder = self.find("last")
+        # A kill may come after the first folder and before its link: a folder under its own name is whole.
+        steps = [] if (self.run / "last").is_dir() else self.steps()
+        folder = self.find(f"step-{steps[-1]}" if steps else "last")
         try:
             facts = json.loads((folder / "training.json").read_text(encoding="utf-8"))
         except (OSError, ValueError):

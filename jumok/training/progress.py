@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
-from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
 from rich.progress import Progress as Bar
 
@@ -33,14 +32,17 @@ class Reporter:
     def __init__(self, console: Console, run: Path | None = None) -> None:
         self.console = console
         self.bar: Bar | None = None
-        self.board = _tensorboard(run)
+        self.run = run
+        self.board: Any = None
         self.steps = 0
+        self.learned = self.pace = ""  # the newest loss, and speed with time left
         self.began = (0, 0.0, 0)  # step, seconds and tokens where this session started
 
     def start(self, progress: "Progress", config: "TrainingConfig") -> None:
         """Open the display."""
         self.steps = config.steps
         self.began = (progress.step, progress.seconds, progress.target_tokens)
+        self.board = _tensorboard(self.run, after=progress.step)
         if self.console.is_terminal:
             columns = (TextColumn("step"), MofNCompleteColumn(), BarColumn(bar_width=None), TextColumn("{task.fields[status]}"))
             self.bar = Bar(*columns, console=self.console)
@@ -49,11 +51,11 @@ class Reporter:
 
     def step(self, progress: "Progress") -> None:
         """Move the bar."""
+        self.pace = self._pace(progress)
         if self.bar is not None:
-            self.bar.update(self.task, completed=progress.step, status=self._status(progress))
-        self.latest = self._status(progress)
+            self.bar.update(self.task, completed=progress.step, status=self.learned + self.pace)
 
-    def _status(self, progress: "Progress") -> str:
+    def _pace(self, progress: "Progress") -> str:
         steps = progress.step - self.began[0]
         seconds = max(progress.seconds - self.began[1], 1e-9)
         speed = (progress.target_tokens - self.began[2]) / seconds
@@ -64,12 +66,12 @@ class Reporter:
         """Show a line of the log."""
         loss, rate = row["loss"], row["learning_rate"]
         perplexity = math.exp(min(row.get("nll", loss), 50.0))
-        text = f"loss {loss:.3f} · perplexity {perplexity:,.2f} · lr {rate:.2e} · {self.latest}"
+        self.learned = f"loss {loss:.3f} · perplexity {perplexity:,.2f} · lr {rate:.2e} · "
+        text = self.learned + self.pace
         if self.bar is None:
             self.console.print(f"step {row['step']:,}/{self.steps:,} · epoch {row['epoch'] + 1} · {text}", highlight=False, soft_wrap=True)
         else:
             self.bar.update(self.task, status=text)
-            self.latest_line = text
         if self.board is not None:
             for name in ("loss", "nll", "learning_rate", "gradient_norm"):
                 if name in row:
@@ -82,7 +84,7 @@ class Reporter:
         self.note(f"step {row['step']:,} · val: {scores}{mark} ({duration(row['evaluation_seconds'])})")
         for sample in samples:
             for name, text in sample.items():
-                self.note(f"    {name:<9} {text}")
+                self.note(f"    {name:<9} {_printable(text)}")
         if self.board is not None:
             for name, value in row["evaluation"].items():
                 if isinstance(value, int | float):
@@ -90,7 +92,7 @@ class Reporter:
 
     def note(self, text: str) -> None:
         """Show a line above the bar."""
-        self.console.print(escape(text), highlight=False, soft_wrap=True)
+        self.console.print(text, markup=False, emoji=False, highlight=False, soft_wrap=True)
 
     def end(self, progress: "Progress", config: "TrainingConfig", *, stopped: bool) -> None:
         """Close the display."""
@@ -99,9 +101,10 @@ class Reporter:
             self.note(f"stopped early: {config.patience} evaluations without a better {config.monitor}")
         share = progress.outside / max(progress.seconds, 1e-9)
         word = "stopped" if stopped else "done"
+        best = f"; best {config.monitor} at step {progress.best_step:,}" if progress.best_step else ""
         self.note(
             f"{word} at step {progress.step:,} after {duration(progress.seconds)} in training "
-            f"({share:.1%} of it outside forward, backward and step); best {config.monitor} at step {progress.best_step:,}"
+            f"({share:.1%} of it outside forward, backward and step){best}"
         )
 
     def close(self) -> None:
@@ -111,14 +114,20 @@ class Reporter:
             self.bar = None
         if self.board is not None:
             self.board.close()
+            self.board = None
 
 
-def _tensorboard(run: Path | None) -> Any:
-    """Return a TensorBoard writer in RUN/tensorboard, or None where TensorBoard is not installed."""
+def _printable(text: str) -> str:
+    """Return text on one line, without the control characters that a young byte-level model may write."""
+    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in " ".join(text.split()))
+
+
+def _tensorboard(run: Path | None, *, after: int) -> Any:
+    """Return a TensorBoard writer in RUN/tensorboard that hides older points after a step; None where not installed."""
     if run is None:
         return None
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
         return None
-    return SummaryWriter(str(run / "tensorboard"))
+    return SummaryWriter(str(run / "tensorboard"), purge_step=after + 1 if after else None)

@@ -11,7 +11,7 @@ import math
 import signal
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import FrameType
@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from torch.nn.utils import clip_grad_norm_
 
 from jumok.config import TrainingConfig
-from jumok.errors import TrainingError
+from jumok.errors import RunError, TrainingError
 from jumok.training.average import WeightAverage, load_tensors, model_tensors
 from jumok.training.checkpoint import Checkpoints
 from jumok.training.optimizer import load_optimizer_tensors, make_optimizer, optimizer_tensors
@@ -103,13 +103,16 @@ class Trainer:
         """Run to the last step, or until stopped; return how far it came."""
         self.reporter.start(self.progress, self.config)
         with self._stoppable():
-            while self.progress.step < self.config.steps and not self.progress.finished and not self.stop_signal:
+            stopping = bool(self.stop_signal)
+            while not (self._over or stopping):
                 self._one_step()
-                is_best = False
-                if self._due(self.config.evaluate_every):
-                    is_best = self._evaluate()
-                if is_best or self.stop_signal or self.progress.finished or self._due(self.config.save_every):
+                is_best = self._due(self.config.evaluate_every) and self._evaluate()
+                # Asked once: a signal that comes a moment later gets one more step, so that it too ends with a save.
+                stopping = bool(self.stop_signal)
+                if is_best or stopping or self.progress.finished or self._due(self.config.save_every):
                     self._save(best=is_best)
+            if self._over:
+                self.stop_signal = 0  # it came during the last step: nothing is left to stop
         self.reporter.end(self.progress, self.config, stopped=bool(self.stop_signal))
         return self.progress
 
@@ -120,17 +123,30 @@ class Trainer:
         for key, value in tensors.items():
             group, _, name = key.partition("/")
             groups[group][name] = value
-        load_tensors(self.model, groups["model"])
+        try:
+            load_tensors(self.model, groups["model"])
+        except ValueError as error:
+            raise RunError(f"{self.run_folder}: {error}; recipe.toml and the checkpoint do not belong together") from None
         load_optimizer_tensors(self.optimizer, groups["optimizer"])
         self.average.load_state_tensors(groups["average"])
         torch.set_rng_state(groups["random"]["cpu"])
-        if "cuda" in groups["random"] and torch.cuda.is_available():
-            torch.cuda.set_rng_state(groups["random"]["cuda"])
+        if "cuda" in groups["random"] and self.device.type == "cuda":
+            torch.cuda.set_rng_state(groups["random"]["cuda"], self.device)
         self.progress = Progress(**facts)
+        if self.progress.step == self.progress.best_step:
+            self.checkpoints.mark_best(self.progress.step)
         self.batches.seek(self.progress.epoch, self.progress.index)
-        metrics = self.run_folder / "metrics.jsonl"
-        rows = [row for row in metrics.read_text(encoding="utf-8").splitlines() if _step_of(row) <= self.progress.step]
-        metrics.write_text("".join(f"{row}\n" for row in rows if row), encoding="utf-8")
+        self._forget_rows_after(self.progress.step)
+
+    def _forget_rows_after(self, step: int) -> None:
+        metrics, fresh = self.run_folder / "metrics.jsonl", self.run_folder / ".metrics.jsonl.new"
+        text = metrics.read_text(encoding="utf-8", errors="replace") if metrics.exists() else ""
+        fresh.write_text("".join(f"{row}\n" for row in text.split("\n") if _step_of(row) <= step), encoding="utf-8")
+        fresh.replace(metrics)  # a kill in the middle must not cost the log
+
+    @property
+    def _over(self) -> bool:
+        return self.progress.step >= self.config.steps or self.progress.finished
 
     def _due(self, interval: int) -> bool:
         return self.progress.step % interval == 0 or self.progress.step == self.config.steps
@@ -151,11 +167,13 @@ class Trainer:
             loss.total.backward()  # type: ignore[no-untyped-call]
             losses.append(loss)
         count = sum(loss.count for loss in losses)
-        total = sum(float(loss.total.detach()) for loss in losses)
+        totals = [float(loss.total.detach()) for loss in losses]
+        total = sum(totals)
         torch._foreach_div_([p.grad for p in self.model.parameters() if p.grad is not None], count)
         norm = clip_grad_norm_(self.model.parameters(), self.config.clip or math.inf)
         if not (math.isfinite(total) and math.isfinite(float(norm))):
-            raise TrainingError(self._explain_blow_up(step, taken, total, float(norm), rate))
+            guilty = next((batch for batch, value in zip(taken, totals, strict=True) if not math.isfinite(value)), taken[-1])
+            raise TrainingError(self._explain_blow_up(step, guilty, total, float(norm), rate))
         self.optimizer.step()
         self.optimizer.zero_grad()
         self.average.update(step)
@@ -198,13 +216,17 @@ class Trainer:
         self.reporter.log(row)
 
     def _write_row(self, row: dict[str, Any]) -> None:
-        with (self.run_folder / "metrics.jsonl").open("a", encoding="utf-8") as file:
-            file.write(json.dumps(row, ensure_ascii=False) + "\n")
+        path = self.run_folder / "metrics.jsonl"
+        try:
+            with path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(row, ensure_ascii=False) + "\n")
+        except OSError as error:
+            raise RunError(f"{path} cannot be written ({error.strerror}); mend that, then go on with --resume.") from None
 
     def _evaluate(self) -> bool:
         started = time.perf_counter()
         self.model.eval()
-        with self.average.in_place(), torch.random.fork_rng(devices=[]):
+        with self.average.in_place(), torch.random.fork_rng([self.device] if self.device.type == "cuda" else []):
             scores = dict(self.evaluate(self.model))
         samples = scores.pop("samples", [])
         progress, monitor = self.progress, self.config.monitor
@@ -212,7 +234,7 @@ class Trainer:
             raise TrainingError(f"training.monitor = '{monitor}' is not among the scores: {', '.join(scores)}")
         value = scores[monitor]
         better = -value if monitor in ("loss", "perplexity") else value
-        is_best = progress.best is None or better > progress.best
+        is_best = not math.isnan(value) and (progress.best is None or better > progress.best)
         progress.waited = 0 if is_best else progress.waited + 1
         if is_best:
             progress.best, progress.best_step = better, progress.step
@@ -228,7 +250,7 @@ class Trainer:
         started = time.perf_counter()
         random = {"cpu": torch.get_rng_state()}
         if self.device.type == "cuda":
-            random["cuda"] = torch.cuda.get_rng_state()
+            random["cuda"] = torch.cuda.get_rng_state(self.device)
         training = {
             **{f"model/{name}": value for name, value in model_tensors(self.model).items()},
             **{f"optimizer/{name}": value for name, value in optimizer_tensors(self.optimizer).items()},
@@ -249,7 +271,8 @@ class Trainer:
             if self.stop_signal:
                 raise KeyboardInterrupt
             self.stop_signal = number
-            self.reporter.note("stopping after this step; a checkpoint is being saved (again to stop at once)")
+            with suppress(RuntimeError):  # the signal came in the middle of a print
+                self.reporter.note("stopping after this step; a checkpoint is being saved (again to stop at once)")
 
         try:
             old = {number: signal.signal(number, remember) for number in (signal.SIGINT, signal.SIGTERM)}
@@ -261,11 +284,11 @@ class Trainer:
             for number, handler in old.items():
                 signal.signal(number, handler)
 
-    def _explain_blow_up(self, step: int, batches: list[Any], total: float, norm: float, rate: float) -> str:
+    def _explain_blow_up(self, step: int, batch: Any, total: float, norm: float, rate: float) -> str:
         kept = self.checkpoints.steps()
         what = f"the loss became {total}" if not math.isfinite(total) else f"the gradient's norm became {norm}"
         return (
-            f"{what} at step {step:,} (learning rate {rate:.2g}), on this batch: {self.batches.describe(batches[-1])}. "
+            f"{what} at step {step:,} (learning rate {rate:.2g}), on this batch: {self.batches.describe(batch)}. "
             f"Lower training.learning_rate (half of it), lengthen training.warmup or set training.clip = 1.0. "
             + (f"The checkpoint of step {kept[-1]:,} is kept." if kept else "No checkpoint had been saved yet.")
         )

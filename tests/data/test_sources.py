@@ -83,7 +83,7 @@ def test_one_empty_line_is_not_an_empty_file(tmp_path):
 def test_a_binary_file_is_an_error(tmp_path):
     path = tmp_path / "x.png"
     path.write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\1\0")
-    with pytest.raises(DataError, match="not UTF-8|binary"):
+    with pytest.raises(DataError, match="is a binary file"):
         list(read_lines(path))
     path.write_bytes(b"fine\nab\0\0c\n")
     with pytest.raises(DataError, match=r"binary file \(line 2 holds NUL bytes\)"):

@@ -4,6 +4,7 @@ import os
 import pickle
 import subprocess
 import sys
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -88,7 +89,7 @@ def test_words_are_numbered_in_order(tokenizer):
     for ids, words in encoded:
         assert len(ids) == len(words)
         assert words[0] == 0
-        assert all(after - before in (0, 1) for before, after in zip(words, words[1:], strict=False))
+        assert all(after - before in (0, 1) for before, after in pairwise(words))
 
 
 @pytest.mark.parametrize("kind", ["bpe", "unigram", "word"])

@@ -1,0 +1,157 @@
+"""What the tests of the command line share: `jumok …` in this process, a small trained run, small files."""
+
+import fcntl
+import io
+import os
+import sys
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+COPY_RECIPE = """
+[data]
+set = "copy"
+size = 2000
+max_length = 40
+[tokenizer]
+kind = "word"
+[model]
+width = 32
+heads = 2
+layers = 1
+feedforward = 64
+dropout = 0.0
+norm_position = "pre"
+[training]
+steps = 300
+batch_tokens = 800
+learning_rate = 1e-2
+warmup = 30
+schedule = "cosine"
+label_smoothing = 0.0
+evaluate_every = 150
+save_every = 150
+evaluate_sentences = 50
+[decoding]
+beam = 2
+"""
+
+# Three steps on two small files: for tests that ask whether a thing runs at all.
+SMALL_RECIPE = """
+[data]
+train = { source = "train.digits", target = "train.words" }
+val = { source = "val.digits", target = "val.words" }
+max_length = 64
+[tokenizer]
+kind = "word"
+min_frequency = 1
+[model]
+width = 16
+heads = 2
+layers = 1
+feedforward = 24
+[training]
+steps = 3
+warmup = 1
+batch_tokens = 200
+evaluate_every = 3
+save_every = 3
+log_every = 1
+evaluate_sentences = 3
+[decoding]
+beam = 1
+max_length = 8
+"""
+
+WORDS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
+
+
+class Done(NamedTuple):
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+def jumok(*arguments: object, stdin: str | bytes = b"") -> Done:
+    """Run `jumok …` as the shell would, in this process."""
+    from jumok.cli.main import main
+
+    raw = stdin.encode() if isinstance(stdin, str) else stdin
+    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="") for _ in range(2))
+    before, code = (sys.argv, sys.stdin), 0
+    sys.argv, sys.stdin = ["jumok", *map(str, arguments)], io.TextIOWrapper(io.BytesIO(raw), encoding="utf-8")
+    try:
+        with redirect_stdout(out), redirect_stderr(err):
+            main()
+    except SystemExit as leaving:
+        code = leaving.code or 0
+    finally:
+        sys.argv, sys.stdin = before
+    out.flush(), err.flush()
+    return Done(code, out.buffer.getvalue().decode(), err.buffer.getvalue().decode())
+
+
+def listing(folder: Path) -> dict[str, int]:
+    """Return every file below a folder with its time of change."""
+    return {str(path.relative_to(folder)): path.lstat().st_mtime_ns for path in sorted(folder.rglob("*"))}
+
+
+def digit_pairs(count: int, first: int = 0) -> list[tuple[str, str]]:
+    """Return pairs like ("4 0 7", "four zero seven"), all different."""
+    numbers = [" ".join(str((number * 7919 + 13) % 100_000)) for number in range(first, first + count)]
+    return [(digits, " ".join(WORDS[int(digit)] for digit in digits.split())) for digits in numbers]
+
+
+def write_lines(path: Path, lines: list[str]) -> Path:
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def write_small(folder: Path) -> Path:
+    """Write the small recipe and its four files; return the recipe."""
+    for split, pairs in {"train": digit_pairs(60), "val": digit_pairs(6, first=1000)}.items():
+        write_lines(folder / f"{split}.digits", [source for source, _ in pairs])
+        write_lines(folder / f"{split}.words", [target for _, target in pairs])
+    recipe = folder / "small.toml"
+    recipe.write_text(SMALL_RECIPE, encoding="utf-8")
+    return recipe
+
+
+@pytest.fixture(scope="session")
+def copy_run(tmp_path_factory) -> Path:
+    """A run that has learnt to copy letters, trained once whatever the number of workers. Not to be changed."""
+    root = tmp_path_factory.getbasetemp()
+    root = root.parent if "PYTEST_XDIST_WORKER" in os.environ else root
+    run = root / "copy-run"
+    with (root / "copy-run.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (run / "last").exists():
+            recipe = root / "copy.toml"
+            recipe.write_text(COPY_RECIPE, encoding="utf-8")
+            done = jumok("train", recipe, "--out", run)
+            assert done.code == 0, done.err
+    return run
+
+
+@pytest.fixture(scope="session")
+def babble_run(tmp_path_factory) -> Path:
+    """An untrained byte-level model: it writes any bytes at all."""
+    folder = tmp_path_factory.mktemp("babble")
+    recipe = write_small(folder)
+    done = jumok(
+        "train", recipe, "--out", folder / "run", "--set", "tokenizer.kind=bpe", "--set", "tokenizer.vocabulary=300",
+        "--set", "model.positions=learned", "--set", "model.max_positions=64", "--set", "decoding.max_length=40",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    return folder / "run"
+
+
+@pytest.fixture
+def small(tmp_path) -> Path:
+    """The small recipe, its files beside it, in a folder of its own."""
+    (tmp_path / "small").mkdir()
+    return write_small(tmp_path / "small")

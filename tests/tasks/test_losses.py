@@ -1,0 +1,144 @@
+"""The vocabulary loss against torch's cross-entropy: values, gradients, chunks, extremes."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+from torch.testing import assert_close
+
+from jumok.tasks import losses
+from jumok.tasks.losses import vocabulary_loss
+
+N, D, V = 13, 7, 29
+
+
+@pytest.fixture
+def project():
+    torch.manual_seed(3)
+    linear = nn.Linear(D, V)
+    nn.init.normal_(linear.bias)
+    return linear
+
+
+def data(scale=1.0, dtype=torch.float32, count=N):
+    generator = torch.Generator().manual_seed(5)
+    features = (scale * torch.randn(count, D, generator=generator, dtype=dtype)).requires_grad_()
+    return features, torch.randint(V, (count,), generator=generator)
+
+
+def gradients(total, features, project):
+    return torch.autograd.grad(total, [features, project.weight, project.bias])
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.6])
+@pytest.mark.parametrize("elements", [1, V, 3 * V, 5 * V + 1, N * V, 1 << 19])
+def test_value_and_gradients_equal_torchs(smoothing, elements, project, monkeypatch):
+    """Chunks of 1, 1, 3, 5 and 13 rows, and one that is larger than the data."""
+    monkeypatch.setattr(losses, "CHUNK_ELEMENTS", elements)
+    features, targets = data()
+    total, plain = vocabulary_loss(features, project, targets, smoothing=smoothing)
+    logits = project(features)
+    wanted = F.cross_entropy(logits, targets, label_smoothing=smoothing, reduction="sum")
+    assert_close(total, wanted, rtol=1e-5, atol=1e-5)
+    assert_close(plain, F.cross_entropy(logits, targets, reduction="sum"), rtol=1e-5, atol=1e-5)
+    for ours, theirs in zip(gradients(total, features, project), gradients(wanted, features, project), strict=True):
+        assert_close(ours, theirs, rtol=1e-5, atol=1e-5)
+
+
+def test_gradients_scale_with_what_comes_after(project):
+    features, targets = data()
+    once = gradients(vocabulary_loss(features, project, targets)[0], features, project)
+    scaled = gradients(vocabulary_loss(features, project, targets)[0] * -2.5, features, project)
+    for ours, theirs in zip(scaled, once, strict=True):
+        assert_close(ours, -2.5 * theirs)
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_gradients_are_right_in_double_precision(smoothing, project, monkeypatch):
+    monkeypatch.setattr(losses, "CHUNK_ELEMENTS", 2 * V)
+    features, targets = data(dtype=torch.float64, count=5)
+    project = project.double()
+
+    def total(features, weight, bias):
+        linear = nn.Linear(D, V)
+        del linear.weight, linear.bias
+        linear.weight, linear.bias = weight, bias
+        return vocabulary_loss(features, linear, targets, smoothing=smoothing)[0]
+
+    assert torch.autograd.gradcheck(total, (features, project.weight, project.bias))
+
+
+@pytest.mark.parametrize("scale", [1e4, 1e30])
+def test_extreme_logits_stay_finite(scale, project):
+    with torch.no_grad():
+        project.weight.zero_()
+        project.bias.copy_(torch.linspace(-1, 1, V) * scale)
+    features, _ = data()
+    for targets in (torch.zeros(N, dtype=torch.int64), torch.full((N,), V - 1)):
+        total, plain = vocabulary_loss(features, project, targets, smoothing=0.1)
+        wanted = F.cross_entropy(project(features), targets, reduction="sum")
+        assert_close(plain, wanted)
+        assert total.isfinite()
+        assert all(gradient.isfinite().all() for gradient in gradients(total, features, project))
+
+
+def test_logits_that_are_all_alike_cost_the_log_of_the_vocabulary(project):
+    for value in (-1e4, 0.0, 1e4):
+        with torch.no_grad():
+            project.weight.zero_()
+            project.bias.fill_(value)
+        features, targets = data()
+        _, plain = vocabulary_loss(features, project, targets)
+        assert float(plain) == pytest.approx(N * torch.tensor(V).log().item(), rel=1e-3)
+
+
+@pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
+def test_an_evaluation_gets_the_value_and_makes_no_gradients(mode, project, monkeypatch):
+    features, targets = data()
+    wanted, _ = vocabulary_loss(features, project, targets)
+    made = []
+    monkeypatch.setattr(torch, "zeros_like", lambda tensor: made.append(tensor))
+    with mode():
+        total, _ = vocabulary_loss(features, project, targets)
+    assert_close(total, wanted.detach())
+    assert not total.requires_grad
+    assert not made, "gradients were computed for nobody"
+
+
+def test_frozen_weights_leave_the_features_their_gradient(project):
+    features, targets = data()
+    wanted = gradients(vocabulary_loss(features, project, targets)[0], features, project)[0]
+    project.requires_grad_(False)
+    vocabulary_loss(features, project, targets)[0].backward()
+    assert_close(features.grad, wanted)
+
+
+def test_no_tokens_at_all_cost_nothing(project):
+    features, targets = data(count=0)
+    total, plain = vocabulary_loss(features, project, targets)
+    assert total.item() == plain.item() == 0.0
+    assert all(gradient.eq(0).all() for gradient in gradients(total, features, project))
+
+
+def test_under_autocast_the_sums_are_in_full_precision(project):
+    features, targets = data()
+    wanted, _ = vocabulary_loss(features.bfloat16().float(), project, targets)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        total, _ = vocabulary_loss(features.bfloat16(), project, targets)
+        assert torch.is_autocast_enabled("cpu")
+    assert total.dtype == torch.float32
+    assert_close(total, wanted)
+    total.backward()
+    assert features.grad.isfinite().all()
+
+
+def test_a_tied_table_gets_both_gradients():
+    """The projection's weight is the embedding's: what comes from each side adds up."""
+    table, targets = nn.Embedding(V, D), data()[1]
+    project = nn.Linear(D, V)
+    project.weight = table.weight
+    tokens = targets.flip(0)
+    vocabulary_loss(table(tokens), project, targets)[0].backward()
+    ours, table.weight.grad = table.weight.grad, None
+    F.cross_entropy(project(table(tokens)), targets, reduction="sum").backward()
+    assert_close(ours, table.weight.grad, rtol=1e-5, atol=1e-5)

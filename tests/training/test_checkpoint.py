@@ -1,0 +1,190 @@
+"""Checkpoints: whole or not there, the newest two and the best, and clear words when something is missing."""
+
+import errno
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors import SafetensorError
+
+from jumok import api
+from jumok.errors import RunError
+from jumok.training import checkpoint
+from jumok.training.average import load_tensors, model_tensors
+from jumok.training.checkpoint import Checkpoints
+
+
+def save(checkpoints, step, *, best=False, value=None):
+    tensors = {"weight": torch.full((2, 3), float(step if value is None else value))}
+    checkpoints.save(step, weights=tensors, training={"model/weight": tensors["weight"]}, facts={"step": step}, best=best)
+
+
+@pytest.fixture
+def checkpoints(tmp_path):
+    (tmp_path / "run").mkdir()
+    return Checkpoints(tmp_path / "run")
+
+
+def test_what_is_saved_is_what_is_loaded(checkpoints):
+    weights = {"a": torch.randn(3, 5).t(), "b": torch.arange(4), "c": torch.tensor(1.5)}
+    training = {"optimizer/0.step": torch.tensor(3.0), "random/cpu": torch.get_rng_state()}
+    checkpoints.save(7, weights=weights, training=training, facts={"step": 7, "best": -0.1}, best=True)
+    for loaded, saved in [(checkpoints.load_weights(), weights), (checkpoints.load_training()[0], training)]:
+        assert loaded.keys() == saved.keys()
+        assert all(loaded[name].equal(saved[name]) and loaded[name].dtype == saved[name].dtype for name in saved)
+    assert checkpoints.load_training()[1] == {"step": 7, "best": -0.1}
+
+
+def test_the_newest_two_and_the_best_stay(checkpoints):
+    for step in range(1, 9):
+        save(checkpoints, step, best=step in (2, 3))
+    assert checkpoints.steps() == [3, 7, 8]
+    assert checkpoints.find("best").resolve().name == "step-3"
+    assert checkpoints.find("last").resolve().name == "step-8"
+    assert float(checkpoints.load_weights("step-7")["weight"][0, 0]) == 7.0
+
+
+def test_links_are_relative_so_that_a_run_can_be_moved(checkpoints, tmp_path):
+    save(checkpoints, 1, best=True)
+    shutil.move(tmp_path / "run", tmp_path / "moved")
+    assert float(Checkpoints(tmp_path / "moved").load_weights("last")["weight"][0, 0]) == 1.0
+
+
+def test_a_reader_finds_a_whole_last_and_best_at_every_moment(checkpoints, monkeypatch):
+    save(checkpoints, 1, best=True)
+
+    def watched(real):
+        def call(*arguments, **options):
+            for name in ("last", "best"):
+                assert checkpoints.load_weights(name)
+            return real(*arguments, **options)
+
+        return call
+
+    for owner, name in [(Path, "rename"), (Path, "replace"), (Path, "symlink_to"), (Path, "unlink"), (checkpoint, "save_file"), (checkpoint, "_sync")]:
+        monkeypatch.setattr(owner, name, watched(getattr(owner, name)))
+    for step in (2, 3, 4):
+        save(checkpoints, step, best=True)
+
+
+@pytest.mark.parametrize("failure", [
+    OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)),
+    OSError(errno.EDQUOT, os.strerror(errno.EDQUOT)),
+    SafetensorError("Error while serializing: IoError(Os { code: 28, kind: StorageFull, message: \"No space left on device\" })"),
+])  # fmt: skip
+@pytest.mark.parametrize("file", ["model.safetensors", "training.safetensors"])
+def test_a_full_disk_is_told_and_leaves_the_old_checkpoint(failure, file, checkpoints, monkeypatch):
+    save(checkpoints, 4, best=True)
+    before = sorted(checkpoints.run.rglob("*"))
+    real = checkpoint.save_file
+
+    def full(tensors, path):
+        if path.name == file:
+            path.write_bytes(b"half")
+            raise failure
+        real(tensors, path)
+
+    monkeypatch.setattr(checkpoint, "save_file", full)
+    with pytest.raises(RunError, match=r"the disk of .*run is full: the checkpoint of step 5 could not be written; step-4 is whole\. Free some space"):
+        save(checkpoints, 5)
+    assert sorted(checkpoints.run.rglob("*")) == before
+    assert float(checkpoints.load_weights("last")["weight"][0, 0]) == 4.0
+    monkeypatch.undo()
+    save(checkpoints, 5)
+    assert checkpoints.steps() == [4, 5]
+
+
+def test_a_folder_that_cannot_be_written_is_told_too(checkpoints, monkeypatch):
+    def refuse(tensors, path):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+    monkeypatch.setattr(checkpoint, "save_file", refuse)
+    with pytest.raises(RunError, match=r"cannot be written \(.*Permission denied.*no checkpoint is there yet"):
+        save(checkpoints, 5)
+
+
+def test_leftovers_of_kills_do_no_harm_and_go_away(checkpoints):
+    save(checkpoints, 2, best=True)
+    for step in (3, 4):
+        folder = checkpoints.run / f".step-{step}.new"
+        folder.mkdir()
+        (folder / "model.safetensors").write_bytes(b"half")
+    (checkpoints.run / ".last.new").symlink_to("step-2")
+    save(checkpoints, 5, value=3)  # its folder stood before the links were swapped: the kill came between
+    (checkpoints.run / "last").unlink()
+    (checkpoints.run / "last").symlink_to("step-2")
+    assert checkpoints.load_training()[1] == {"step": 2}
+    save(checkpoints, 4)
+    save(checkpoints, 5)
+    assert checkpoints.load_training()[1] == {"step": 5}
+    assert not list(checkpoints.run.glob(".*"))
+
+
+def test_a_whole_first_checkpoint_without_a_link_is_found(checkpoints):
+    save(checkpoints, 2)
+    (checkpoints.run / "last").unlink()
+    assert checkpoints.load_training()[1] == {"step": 2}
+
+
+def test_missing_checkpoints_are_told_with_those_that_exist(checkpoints, tmp_path):
+    with pytest.raises(RunError, match="holds no checkpoint yet; train it first: jumok train RECIPE --out"):
+        checkpoints.load_weights()
+    save(checkpoints, 3)
+    with pytest.raises(RunError, match="has no checkpoint 'best'; there are step-3, last"):
+        checkpoints.load_weights()
+    with pytest.raises(RunError, match="there is no run folder"):
+        Checkpoints(tmp_path / "nowhere").load_weights()
+
+
+def test_cut_off_files_are_told_with_a_way_out_that_works(checkpoints):
+    for step in (1, 2):
+        save(checkpoints, step, best=True)
+    path = checkpoints.run / "step-2/training.safetensors"
+    path.write_bytes(path.read_bytes()[:50])
+    with pytest.raises(RunError, match=r"training\.safetensors is damaged \(50 bytes; was it cut off.* step-1 is another checkpoint") as error:
+        checkpoints.load_training()
+    assert f"remove {checkpoints.run / 'step-2'} and type: ln -sfn step-1 {checkpoints.run / 'last'}" in str(error.value)
+    shutil.rmtree(checkpoints.run / "step-2")
+    os.system(str(error.value).partition("type: ")[2])
+    assert checkpoints.load_training()[1] == {"step": 1}
+    (checkpoints.run / "step-1/training.json").write_text('{"step":')
+    with pytest.raises(RunError, match=r"training\.json is damaged.*holds no other checkpoint"):
+        checkpoints.load_training()
+    (checkpoints.run / "step-1/model.safetensors").unlink()
+    with pytest.raises(RunError, match=r"model\.safetensors is missing and"):
+        checkpoints.load_weights("last")
+
+
+# --- whole runs
+
+
+def test_tied_weights_are_stored_once_and_come_back_tied(run_recipe, tmp_path):
+    job = run_recipe(tmp_path / "run", overrides=["training.steps=2"])
+    weights = Checkpoints(tmp_path / "run").load_weights("last")
+    same = [name for name, tensor in weights.items() if tensor.shape == job.model.project.weight.shape]
+    assert len(same) == 1
+    model = api.load(tmp_path / "run").model
+    assert model.project.weight is model.embed_target.table.weight is model.embed_source.table.weight
+    assert all(tensor.equal(model_tensors(job.model)[name]) for name, tensor in model_tensors(model).items())
+
+
+def test_weights_that_do_not_fit_the_recipe_are_a_clear_error(run_recipe, tmp_path):
+    run_recipe(tmp_path / "run", overrides=["training.steps=2"])
+    recipe = tmp_path / "run/recipe.toml"
+    recipe.write_text(recipe.read_text().replace("feedforward = 13", "feedforward = 17"))
+    with pytest.raises(RunError, match=r"weights do not fit the model: .*; recipe\.toml and the checkpoint do not belong together"):
+        api.load(tmp_path / "run")
+    with pytest.raises(RunError, match="do not belong together"):
+        run_recipe(tmp_path / "run", overrides=["training.steps=3", "model.feedforward=17"], resume=True)
+
+
+def test_loading_is_copying(toy, tmp_path):
+    toy.trainer(tmp_path / "run", steps=2).train()
+    model = toy.Model()
+    load_tensors(model, Checkpoints(tmp_path / "run").load_weights("last"))
+    before = (tmp_path / "run/last/model.safetensors").read_bytes()
+    with torch.no_grad():
+        model.first.weight.zero_()
+    assert (tmp_path / "run/last/model.safetensors").read_bytes() == before
