@@ -69,7 +69,12 @@ def examine(recipe: Recipe, task: Translation, model: nn.Module) -> Report:
     report.lengths = {"source": _lengths(store.lengths[:, 0]), "target": _lengths(store.lengths[:, 1])}
     tokenizers = {"source": task.source_tokenizer, "target": task.target_tokenizer}
     for number in (0, len(store) // 2, len(store) - 1):
-        report.samples.append((tokenizers["source"].labels(list(store.source[number])), tokenizers["target"].labels(list(store.target[number]))))
+        report.samples.append(
+            (
+                tokenizers["source"].labels(list(store.source[number])),
+                tokenizers["target"].labels(list(store.target[number])),
+            )
+        )
     report.vocabularies = (len(task.source_tokenizer), len(task.target_tokenizer))
     report.unknown = {side: _unknown_share(held_out, side) for side in tokenizers}
     report.parameters = sum(parameter.numel() for parameter in model.parameters())
@@ -131,46 +136,68 @@ def _try_out(report: Report, recipe: Recipe, task: Translation, model: nn.Module
 def _find_problems(report: Report, recipe: Recipe, task: Translation, held_out: dict[str, PairStore]) -> None:
     counts, training, problems = task.corpora.train.counts, recipe.training, report.problems
     if counts.dropped > 0.02 * counts.read:
-        problems.append((
-            f"{counts.dropped:,} of {counts.read:,} training pairs are dropped ({counts})",
-            "look at data.max_length and data.max_ratio, and for empty lines in the files",
-        ))
+        problems.append(
+            (
+                f"{counts.dropped:,} of {counts.read:,} training pairs are dropped ({counts})",
+                "look at data.max_length and data.max_ratio, and for empty lines in the files",
+            )
+        )
     texts = _some_texts(task.corpora.train)
     same = sum(source == target for source, target in texts) / len(texts)
     if same > 0.05 and not recipe.data.model_dump().get("set"):  # the sides of a built-in set may well be equal
-        problems.append((f"about {same:.0%} of the training pairs have equal sides", "is the target file really the translation?"))
+        problems.append(
+            (f"about {same:.0%} of the training pairs have equal sides", "is the target file really the translation?")
+        )
     seen = {source for source, _ in _some_texts(task.corpora.train, most=200_000)}
     for label, store in held_out.items():
         texts = _some_texts(store, most=2000)
         leaked = sum(source in seen for source, _ in texts)
         if leaked > 0.05 * len(texts):
-            problems.append((
-                f"{leaked:,} of {len(texts):,} sources of {label} also stand in the training data: its scores will flatter",
-                "take them out of the training data",
-            ))
+            problems.append(
+                (
+                    f"{leaked:,} of {len(texts):,} sources of {label} also stand in the training data: its scores will flatter",
+                    "take them out of the training data",
+                )
+            )
     if training.warmup >= training.steps:
-        problems.append((
-            f"training.warmup ({training.warmup:,}) is not below training.steps ({training.steps:,}): the peak learning rate is never reached",
-            f"set training.warmup = {max(training.steps // 10, 1)}",
-        ))
+        problems.append(
+            (
+                f"training.warmup ({training.warmup:,}) is not below training.steps ({training.steps:,}): the peak learning rate is never reached",
+                f"set training.warmup = {max(training.steps // 10, 1)}",
+            )
+        )
     wanted = recipe.tokenizer.vocabulary
     if recipe.tokenizer.kind in ("bpe", "unigram") and max(report.vocabularies) < 0.8 * wanted:
-        problems.append((
-            f"the data gives only {max(report.vocabularies):,} of the {wanted:,} vocabulary entries asked for",
-            f"set tokenizer.vocabulary = {max(report.vocabularies):,} or lower: rare tokens learn little".replace(",", ""),
-        ))
+        problems.append(
+            (
+                f"the data gives only {max(report.vocabularies):,} of the {wanted:,} vocabulary entries asked for",
+                f"set tokenizer.vocabulary = {max(report.vocabularies):,} or lower: rare tokens learn little".replace(
+                    ",", ""
+                ),
+            )
+        )
     for side, share in report.unknown.items():
         if share > 0.01:
-            problems.append((f"{share:.1%} of the val {side} tokens are unknown", "use tokenizer.kind = 'bpe', which knows every character"))
+            problems.append(
+                (
+                    f"{share:.1%} of the val {side} tokens are unknown",
+                    "use tokenizer.kind = 'bpe', which knows every character",
+                )
+            )
     if training.evaluate_every > training.steps:
-        problems.append((
-            f"training.evaluate_every ({training.evaluate_every:,}) is above training.steps: there is one evaluation, at the end",
-            f"set training.evaluate_every = {max(training.steps // 10, 1)}",
-        ))
+        problems.append(
+            (
+                f"training.evaluate_every ({training.evaluate_every:,}) is above training.steps: there is one evaluation, at the end",
+                f"set training.evaluate_every = {max(training.steps // 10, 1)}",
+            )
+        )
     if report.steps_an_epoch < 10:
-        problems.append((
-            f"an epoch has only {report.steps_an_epoch} steps", f"lower training.batch_tokens (now {training.batch_tokens:,})"
-        ))
+        problems.append(
+            (
+                f"an epoch has only {report.steps_an_epoch} steps",
+                f"lower training.batch_tokens (now {training.batch_tokens:,})",
+            )
+        )
 
 
 def _some_texts(store: PairStore, most: int = 1000) -> list[tuple[str, str]]:

@@ -85,6 +85,7 @@ class Job:
         if not Checkpoints(self.folder).steps():
             reporter.note("no checkpoint yet: starting from the beginning")
             (self.folder / "metrics.jsonl").write_text("", encoding="utf-8")
+            self.recipe.save(self.folder / "recipe.toml")  # steps and intervals may have changed
             return
         threads = Run.open(self.folder).facts.get("threads")
         if threads != torch.get_num_threads():
@@ -129,7 +130,7 @@ def prepare_job(
     if run is not None:
         folders = list(dict.fromkeys([*folders, *run.data_folders]))
     task = task_class(given.task).open(given, folders, tokenizers=run.tokenizers if run else None, progress=progress)
-    if run is not None and task.corpora.fingerprint != run.facts["data"]:
+    if run is not None and run.facts.get("data") not in (None, task.corpora.fingerprint):
         raise RunError(
             f"the training data is not what {folder} was begun with, so the run cannot go on exactly. "
             "Put the files back, or start another run with --out."

@@ -82,7 +82,10 @@ class Predictor:
         sources = self.read(texts, warn=warn)
         real = [number for number, ids in enumerate(sources) if len(ids)]
         found = self.task.answer(
-            self.model, [sources[number] for number in real], options=options, progress=progress,
+            self.model,
+            [sources[number] for number in real],
+            options=options,
+            progress=progress,
             prefixes=[prefixes[number] for number in real] if prefixes else None,
         )
         results = [[Answer("", 0.0, [], [], 0.0, True)] for _ in texts]
@@ -108,7 +111,9 @@ class Predictor:
         low, high = 0, len(text)
         while low < high:  # tokens hardly ever get fewer as text grows: bisect
             middle = (low + high + 1) // 2
-            low, high = (middle, high) if len(self.task.read([text[:middle]])[0]) < self.longest_source else (low, middle - 1)
+            low, high = (
+                (middle, high) if len(self.task.read([text[:middle]])[0]) < self.longest_source else (low, middle - 1)
+            )
         ends = [
             place + 1
             for place in range(low // 2, low)
@@ -167,14 +172,23 @@ class Predictor:
         The answer is searched for at full speed; then one pass over its final ids is observed.
         """
         ids = self.read([text], warn=warn)[0]
-        answer = self._given(target) if target is not None else self.task.answer(self.model, [ids], options=options or self.options)[0][0]
+        answer = (
+            self._given(target)
+            if target is not None
+            else self.task.answer(self.model, [ids], options=options or self.options)[0][0]
+        )
         limit = int(getattr(self.model, "limit", 0)) or len(answer.ids) + 1
         source, written = self.task.source_tokenizer.labels(list(ids)), answer.tokens[: limit - 1]
-        batch = collate([(ids, np.asarray(answer.ids[: limit - 1], dtype=np.int64))]).to(next(self.model.parameters()).device)
+        batch = collate([(ids, np.asarray(answer.ids[: limit - 1], dtype=np.int64))]).to(
+            next(self.model.parameters()).device
+        )
         with observe(self.model) as record:
             self.model.features(batch)  # type: ignore[operator]
         keys, outputs = [*source, "[END]"], [*written, "[END]"]
-        labels: dict[str, tuple[list[str], list[str]]] = {"encoder": (keys, keys), "decoder": (outputs, ["[START]", *written])}
+        labels: dict[str, tuple[list[str], list[str]]] = {
+            "encoder": (keys, keys),
+            "decoder": (outputs, ["[START]", *written]),
+        }
         record.maps = [found.cut(*labels.get(found.kind, (outputs, keys))) for found in record.maps]
         return Explanation(source, answer, record)
 

@@ -37,7 +37,9 @@ class Recipe:
 
     def save(self, path: Path) -> None:
         """Write the recipe with every default filled in."""
-        path.write_text(tomli_w.dumps(self.to_dict()), encoding="utf-8")
+        fresh = path.with_name(f".{path.name}.new")
+        fresh.write_text(tomli_w.dumps(self.to_dict()), encoding="utf-8")
+        fresh.replace(path)  # a kill in the middle must not cost the run
 
     def with_vocabularies(self, source: int, target: int) -> "Recipe":
         """Return the recipe with the model's vocabulary sizes filled in."""

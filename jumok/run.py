@@ -43,9 +43,10 @@ class Run:
             recipe.save(folder / "recipe.toml")
             (folder / "metrics.jsonl").touch()
             # Last, so that a folder with run.json is whole.
-            (folder / "run.json").write_text(json.dumps(facts, indent=1, ensure_ascii=False), encoding="utf-8")
+            (folder / ".run.json.new").write_text(json.dumps(facts, indent=1, ensure_ascii=False), encoding="utf-8")
+            (folder / ".run.json.new").replace(folder / "run.json")
         except OSError as error:
-            for name in ("run.json", "metrics.jsonl", "recipe.toml", "target.json", "source.json"):
+            for name in (".run.json.new", "run.json", "metrics.jsonl", "recipe.toml", "target.json", "source.json"):
                 (folder / name).unlink(missing_ok=True)  # half of a run would stand in the way of the next
             if error.errno == errno.ENOSPC:
                 raise RunError(

@@ -45,7 +45,10 @@ def quoted(path: Path) -> str:
 def new_recipe(source: Path, target: Path, *, val_source: Path | None = None, val_target: Path | None = None) -> str:
     """Return the text of a recipe for two files, line by line translations of each other."""
     lengths = np.array(
-        [[len(tidy(one)), len(tidy(other))] for one, other in read_pairs(Corpus(source=str(source), target=str(target)), [Path.cwd()])]
+        [
+            [len(tidy(one)), len(tidy(other))]
+            for one, other in read_pairs(Corpus(source=str(source), target=str(target)), [Path.cwd()])
+        ]
     )
     pairs = len(lengths)
     if pairs < 100:

@@ -59,7 +59,9 @@ def test_a_copied_run_answers_like_the_first(trained, run):
 
 
 def test_the_folder_has_what_the_design_says(run):
-    assert {"run.json", "recipe.toml", "source.json", "target.json", "metrics.jsonl", "last", "best"} <= {path.name for path in run.iterdir()}
+    assert {"run.json", "recipe.toml", "source.json", "target.json", "metrics.jsonl", "last", "best"} <= {
+        path.name for path in run.iterdir()
+    }
     for name in ("last", "best"):
         assert (run / name).is_symlink()
         assert (run / name / "model.safetensors").is_file()
@@ -81,7 +83,10 @@ def test_another_format_is_refused_in_a_sentence(run):
     facts = json.loads((run / "run.json").read_text())
     for version in (FORMAT + 1, 0, "x"):
         (run / "run.json").write_text(json.dumps(facts | {"format": version}))
-        with pytest.raises(RunError, match=rf"has run format {version}, this jumok \(.*\) reads format {FORMAT}; use a matching version"):
+        with pytest.raises(
+            RunError,
+            match=rf"has run format {version}, this jumok \(.*\) reads format {FORMAT}; use a matching version",
+        ):
             api.load(run)
 
 
@@ -127,7 +132,9 @@ def test_separate_tokenizers_are_both_needed(recipe, tmp_path):
 
 
 def test_no_folder_at_all(tmp_path):
-    with pytest.raises(RunError, match=r"there is no run folder .*nowhere; jumok train RECIPE --out .*nowhere makes one"):
+    with pytest.raises(
+        RunError, match=r"there is no run folder .*nowhere; jumok train RECIPE --out .*nowhere makes one"
+    ):
         api.load(tmp_path / "nowhere")
     (tmp_path / "empty").mkdir()
     with pytest.raises(RunError, match="is not a run"):
@@ -136,7 +143,10 @@ def test_no_folder_at_all(tmp_path):
 
 def test_a_run_that_exists_is_refused_and_left_alone(recipe, run):
     before = sorted(run.rglob("*"))
-    with pytest.raises(RunError, match=r"already holds a run \(saved at step 4\)\. Go on with --resume, choose another folder with --out, or remove it\."):
+    with pytest.raises(
+        RunError,
+        match=r"already holds a run \(saved at step 4\)\. Go on with --resume, choose another folder with --out, or remove it\.",
+    ):
         api.train(recipe, out=run)
     assert sorted(run.rglob("*")) == before
 
@@ -159,7 +169,16 @@ def test_the_command_to_go_on_survives_a_shell(recipe, tmp_path):
     folder = tmp_path / "my run"
     overrides = ["training.steps=6", 'data.train=[{source="a b", target="c"}]', 'data.set=""']
     job = api.prepare_job(recipe, out=folder, overrides=overrides[:1])
-    assert shlex.split(job.command) == ["jumok", "train", str(recipe), "--out", str(folder), "--resume", "--set", "training.steps=6"]
+    assert shlex.split(job.command) == [
+        "jumok",
+        "train",
+        str(recipe),
+        "--out",
+        str(folder),
+        "--resume",
+        "--set",
+        "training.steps=6",
+    ]
     with pytest.raises(JumokError):  # its files do not exist; only the quoting matters here
         api.prepare_job(recipe, out=folder, overrides=overrides)
 
@@ -174,7 +193,13 @@ def test_word_vectors_are_loaded_again_where_a_run_begins_again(recipe, tmp_path
     """Killed before its first checkpoint, a run starts from the beginning: also from the word2vec file."""
     vectors = tmp_path / "vectors.txt"
     vectors.write_text("1 8\na " + " ".join(["0.25"] * 8) + "\n")
-    overrides = [f"model.source_embeddings={vectors}", "model.tied=false", "model.shared_embeddings=false", "tokenizer.kind=word", "tokenizer.min_frequency=1"]
+    overrides = [
+        f"model.source_embeddings={vectors}",
+        "model.tied=false",
+        "model.shared_embeddings=false",
+        "tokenizer.kind=word",
+        "tokenizer.min_frequency=1",
+    ]
 
     class Killed(BaseException):
         pass

@@ -12,7 +12,9 @@ if TYPE_CHECKING:
 
 
 def check(
-    recipe: str = typer.Argument(..., help="A recipe file, or the name of a shipped recipe (jumok list).", autocompletion=recipe_names),
+    recipe: str = typer.Argument(
+        ..., help="A recipe file, or the name of a shipped recipe (jumok list).", autocompletion=recipe_names
+    ),
     data: Path | None = typer.Option(None, "--data", help="The folder of the recipe's files; JUMOK_DATA otherwise."),
     overrides: list[str] = typer.Option([], "--set", help="Change a key: --set model.width=256. May be repeated."),
     as_json: bool = typer.Option(False, "--json", help="Print JSON."),
@@ -39,7 +41,9 @@ def show(report: "Report") -> None:
 
     from jumok.training.progress import duration
 
-    reasons = [name for name in next(iter(report.counts.values())) if any(counts[name] for counts in report.counts.values())]
+    reasons = [
+        name for name in next(iter(report.counts.values())) if any(counts[name] for counts in report.counts.values())
+    ]
     console = standard_console()
     table = Table("pairs", *(name.replace("_", " ") for name in reasons), box=None, padding=(0, 2))
     for split, counts in report.counts.items():
@@ -61,7 +65,8 @@ def show(report: "Report") -> None:
         f"speed          {report.tokens_a_second:,.0f} target tokens/s\n"
         f"time           {duration(report.seconds_an_epoch)} an epoch ({report.steps_an_epoch:,} steps), "
         f"{duration(report.seconds_in_all)} in all, evaluations not counted",
-        markup=False, soft_wrap=True,
+        markup=False,
+        soft_wrap=True,
     )
     if not report.problems:
         console.print("\nno problems found")

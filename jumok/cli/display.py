@@ -34,7 +34,9 @@ def warn_on(console: Console, lines_before: int = 0) -> Callable[[str], None]:
 
     def warn(message: str) -> None:
         number, _, rest = message.removeprefix("line ").partition(" ")
-        console.print(f"warning: line {int(number) + lines_before} {rest}", highlight=False, markup=False, soft_wrap=True)
+        console.print(
+            f"warning: line {int(number) + lines_before} {rest}", highlight=False, markup=False, soft_wrap=True
+        )
 
     return warn
 

@@ -15,7 +15,9 @@ def evaluate(
     target: Path | None = typer.Option(None, "--target", help="… and its reference translations."),
     data: Path | None = typer.Option(None, "--data", help="The data folder, where it has moved since training."),
     beam: int | None = typer.Option(None, "--beam", min=1, help="Hypotheses kept a sentence; 1 = greedy."),
-    length_penalty: float | None = typer.Option(None, "--length-penalty", help="Power of the length that scores are divided by."),
+    length_penalty: float | None = typer.Option(
+        None, "--length-penalty", help="Power of the length that scores are divided by."
+    ),
     checkpoint: str = typer.Option("best", "--checkpoint", help="best, last or step-N."),
     as_json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
@@ -31,10 +33,17 @@ def evaluate(
     console = error_console()
     predictor = api.load(run, checkpoint=checkpoint)
     changes = {"beam": beam, "length_penalty": length_penalty}
-    options = DecodingConfig.parse(predictor.options.model_dump() | {k: v for k, v in changes.items() if v is not None}, "decoding")
+    options = DecodingConfig.parse(
+        predictor.options.model_dump() | {k: v for k, v in changes.items() if v is not None}, "decoding"
+    )
     with bar(console, "translating", None) as advance:
         results = api.evaluate(
-            predictor, split=split, source=source, target=target, data=data, options=options,
+            predictor,
+            split=split,
+            source=source,
+            target=target,
+            data=data,
+            options=options,
             progress=lambda label, done, total: advance(done),
         )
     if as_json:
@@ -50,14 +59,19 @@ def show(label: str, split: str, scores: dict[str, Any]) -> None:
     from rich.table import Table
 
     typer.echo(f"{label} ({split}), {scores['sentences']:,} sentences, beam {scores['decoding']['beam']}")
-    typer.echo(f"  BLEU {scores['bleu']:.2f}   chrF {scores['chrf']:.2f}   loss {scores['loss']:.4f}   perplexity {scores['perplexity']:.3f}")
+    typer.echo(
+        f"  BLEU {scores['bleu']:.2f}   chrF {scores['chrf']:.2f}   loss {scores['loss']:.4f}   perplexity {scores['perplexity']:.3f}"
+    )
     typer.echo(f"  exact match ({split}): {scores['exact_match']:.1f} %")
     if scores["cut"]:
         typer.echo(f"  {scores['cut']:,} sources are longer than the model takes and were cut")
     table = Table("source tokens", "sentences", "BLEU", "exact match", box=None, padding=(0, 2))
     for bucket in scores["by_length"]:
         table.add_row(
-            f"{bucket['shortest']}-{bucket['longest']}", f"{bucket['sentences']:,}", f"{bucket['bleu']:.2f}", f"{bucket['exact_match']:.1f} %"
+            f"{bucket['shortest']}-{bucket['longest']}",
+            f"{bucket['sentences']:,}",
+            f"{bucket['bleu']:.2f}",
+            f"{bucket['exact_match']:.1f} %",
         )
     standard_console().print(table)
     typer.echo(f"  {scores['bleu_signature']}")

@@ -35,7 +35,9 @@ def inventory(
         return
     console = standard_console()
     for title, entries in groups.items():
-        table = Table(title=title, title_justify="left", title_style="bold", show_header=False, box=None, padding=(0, 2))
+        table = Table(
+            title=title, title_justify="left", title_style="bold", show_header=False, box=None, padding=(0, 2)
+        )
         for name, text in entries.items():
             table.add_row(name, text)
         console.print(table)

@@ -12,7 +12,9 @@ def look(
     text: str = typer.Argument(..., help="The sentence to translate."),
     target: str | None = typer.Option(None, "--target", help="Look at this translation instead of the model's own."),
     kind: str = typer.Option("cross", "--kind", help="cross (output looks at source), encoder or decoder."),
-    layer: int | None = typer.Option(None, "--layer", min=1, help="One layer, counted from 1; the mean of all otherwise."),
+    layer: int | None = typer.Option(
+        None, "--layer", min=1, help="One layer, counted from 1; the mean of all otherwise."
+    ),
     head: int | None = typer.Option(None, "--head", min=1, help="One head, counted from 1; the mean of all otherwise."),
     beam: int | None = typer.Option(None, "--beam", min=1, help="Hypotheses kept; 1 = greedy."),
     checkpoint: str = typer.Option("best", "--checkpoint", help="best, last or step-N."),
@@ -43,10 +45,17 @@ def look(
     chosen = [maps[layer - 1]] if layer else maps
     if head is not None and head > len(chosen[0].weights):
         raise ConfigError(f"--head {head}: there are {len(chosen[0].weights)}")
-    weights = torch.stack([found.weights[head - 1] if head else found.weights.mean(dim=0) for found in chosen]).mean(dim=0)
+    weights = torch.stack([found.weights[head - 1] if head else found.weights.mean(dim=0) for found in chosen]).mean(
+        dim=0
+    )
     queries, keys = chosen[0].queries, chosen[0].keys
     if as_json:
-        typer.echo(json.dumps({"text": explanation.answer.text, "queries": queries, "keys": keys, "weights": weights.tolist()}, ensure_ascii=False))
+        typer.echo(
+            json.dumps(
+                {"text": explanation.answer.text, "queries": queries, "keys": keys, "weights": weights.tolist()},
+                ensure_ascii=False,
+            )
+        )
         return
     console = standard_console()
     which = f"layer {layer}" if layer else f"mean of {len(maps)} layers"

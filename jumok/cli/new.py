@@ -9,7 +9,9 @@ def new(
     source: Path = typer.Argument(..., help="A file with one source sentence a line."),
     target: Path = typer.Argument(..., help="Its translations, line by line."),
     out: Path | None = typer.Option(None, "--out", help="The recipe to write; SOURCE-TARGET.toml by default."),
-    val_source: Path | None = typer.Option(None, "--val-source", help="Sentences to score with; some are held out otherwise."),
+    val_source: Path | None = typer.Option(
+        None, "--val-source", help="Sentences to score with; some are held out otherwise."
+    ),
     val_target: Path | None = typer.Option(None, "--val-target", help="Their translations."),
 ) -> None:
     """Write a recipe for your own two files, with sizes chosen from the data.
@@ -30,8 +32,10 @@ def new(
     with counting(error_console()) as progress:
         progress("reading", 0)
         text = api.new_recipe(
-            source.absolute(), target.absolute(),
-            val_source=val_source and val_source.absolute(), val_target=val_target and val_target.absolute(),
+            source.absolute(),
+            target.absolute(),
+            val_source=val_source and val_source.absolute(),
+            val_target=val_target and val_target.absolute(),
         )
     try:
         path.write_text(text.replace("{name}", quote(str(path))), encoding="utf-8")

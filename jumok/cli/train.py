@@ -8,7 +8,9 @@ from jumok.cli.display import counting, error_console, recipe_names
 
 
 def train(
-    recipe: str = typer.Argument(..., help="A recipe file, or the name of a shipped recipe (jumok list).", autocompletion=recipe_names),
+    recipe: str = typer.Argument(
+        ..., help="A recipe file, or the name of a shipped recipe (jumok list).", autocompletion=recipe_names
+    ),
     data: Path | None = typer.Option(None, "--data", help="The folder of the recipe's files; JUMOK_DATA otherwise."),
     out: Path | None = typer.Option(None, "--out", help="The run's folder; runs/RECIPE by default."),
     overrides: list[str] = typer.Option([], "--set", help="Change a key: --set model.width=256. May be repeated."),

@@ -18,20 +18,32 @@ CHUNK = 1024  # lines translated together when they come from a file or a pipe
 
 def translate(
     run: Path = typer.Argument(..., help="A run's folder.", autocompletion=run_folders),
-    texts: list[str] = typer.Argument(None, metavar="[TEXT]...", help="Sentences; none: a line of standard input each."),
+    texts: list[str] = typer.Argument(
+        None, metavar="[TEXT]...", help="Sentences; none: a line of standard input each."
+    ),
     in_file: Path | None = typer.Option(None, "--in", help="Read lines from a file (.gz allowed)."),
     out_file: Path | None = typer.Option(None, "--out", help="Write translations to a file."),
     beam: int | None = typer.Option(None, "--beam", min=1, help="Hypotheses kept a sentence; 1 = greedy."),
-    n_best: int | None = typer.Option(None, "--n-best", min=1, help="Translations a sentence: lines of number, score, text."),
-    length_penalty: float | None = typer.Option(None, "--length-penalty", help="Power of the length that scores are divided by."),
-    coverage_penalty: float | None = typer.Option(None, "--coverage-penalty", min=0.0, help="Punish source words not looked at."),
+    n_best: int | None = typer.Option(
+        None, "--n-best", min=1, help="Translations a sentence: lines of number, score, text."
+    ),
+    length_penalty: float | None = typer.Option(
+        None, "--length-penalty", help="Power of the length that scores are divided by."
+    ),
+    coverage_penalty: float | None = typer.Option(
+        None, "--coverage-penalty", min=0.0, help="Punish source words not looked at."
+    ),
     no_repeat_ngram: int | None = typer.Option(None, "--no-repeat-ngram", min=0, help="No n-gram of this size twice."),
     min_length: int | None = typer.Option(None, "--min-length", min=0, help="Tokens before the end is allowed."),
     max_length: int | None = typer.Option(None, "--max-length", min=1, help="Most tokens of a translation."),
     sample: bool = typer.Option(False, "--sample", help="Draw at random instead of searching."),
-    temperature: float | None = typer.Option(None, "--temperature", help="With --sample: below 1 safer, above 1 wilder."),
+    temperature: float | None = typer.Option(
+        None, "--temperature", help="With --sample: below 1 safer, above 1 wilder."
+    ),
     top_k: int | None = typer.Option(None, "--top-k", min=0, help="With --sample: from the k likeliest tokens."),
-    top_p: float | None = typer.Option(None, "--top-p", help="With --sample: from the likeliest that make up this share."),
+    top_p: float | None = typer.Option(
+        None, "--top-p", help="With --sample: from the likeliest that make up this share."
+    ),
     seed: int | None = typer.Option(None, "--seed", min=0, help="With --sample: the same seed draws the same."),
     prefix: str = typer.Option("", "--prefix", help="Every translation begins with this."),
     batch_size: int | None = typer.Option(None, "--batch-size", min=1, help="Sentences translated side by side."),
@@ -57,9 +69,19 @@ def translate(
         raise ConfigError("--stream shows one translation while it is written; leave out --json and --n-best")
     predictor = api.load(run, checkpoint=checkpoint)
     given = {
-        "beam": beam, "n_best": n_best, "length_penalty": length_penalty, "coverage_penalty": coverage_penalty,
-        "no_repeat_ngram": no_repeat_ngram, "min_length": min_length, "max_length": max_length, "sample": sample or None,
-        "temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed, "batch_size": batch_size,
+        "beam": beam,
+        "n_best": n_best,
+        "length_penalty": length_penalty,
+        "coverage_penalty": coverage_penalty,
+        "no_repeat_ngram": no_repeat_ngram,
+        "min_length": min_length,
+        "max_length": max_length,
+        "sample": sample or None,
+        "temperature": temperature,
+        "top_k": top_k,
+        "top_p": top_p,
+        "seed": seed,
+        "batch_size": batch_size,
     }
     changes = {key: value for key, value in given.items() if value is not None}
     options = DecodingConfig.parse(predictor.options.model_dump() | changes, "decoding")
@@ -105,7 +127,9 @@ def one_line(text: str) -> str:
 def chunks(texts: list[str] | None, in_file: Path | None) -> Iterator[list[str]]:
     """Yield lines to translate together: all that were given, or as many as fit a chunk; from a keyboard one by one."""
     if texts:
-        yield [text.encode("utf-8", "replace").decode() for text in texts]  # a shell may hand over bytes that are no UTF-8
+        yield [
+            text.encode("utf-8", "replace").decode() for text in texts
+        ]  # a shell may hand over bytes that are no UTF-8
         return
     from itertools import islice
 
@@ -125,7 +149,9 @@ def standard_input() -> Iterator[str]:
         try:
             yield raw.decode("utf-8").removesuffix("\n").removesuffix("\r")
         except UnicodeDecodeError:
-            raise DataError(f"line {number:,} of standard input is not UTF-8; convert it first: iconv -f LATIN1 -t UTF-8") from None
+            raise DataError(
+                f"line {number:,} of standard input is not UTF-8; convert it first: iconv -f LATIN1 -t UTF-8"
+            ) from None
 
 
 class output:  # noqa: N801 - reads as a function

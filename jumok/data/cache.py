@@ -69,7 +69,9 @@ def _explained(root: Path, error: OSError) -> DataError | None:
             "free it with jumok cache --clear, or set JUMOK_CACHE to a folder with more room."
         )
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST):
-        return DataError(f"cannot write to the cache folder {root} ({error.strerror}); set JUMOK_CACHE to a folder of yours.")
+        return DataError(
+            f"cannot write to the cache folder {root} ({error.strerror}); set JUMOK_CACHE to a folder of yours."
+        )
     return None
 
 

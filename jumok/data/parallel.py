@@ -12,6 +12,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
+import numpy as np
+
 from jumok.config import Corpus, ParallelData, TokenizerConfig
 from jumok.data.cache import cached_folder
 from jumok.data.fetch import DOWNLOADS, data_home
@@ -50,7 +52,12 @@ BUILT_IN: dict[str, Callable[[Split, int], list[tuple[str, str]]]] = {
 
 def data_folders(data: Path | None, name: str, recipe: Path | None = None) -> list[Path]:
     """Return where relative files are looked for: the given folder, JUMOK_DATA, the recipe's, here, jumok fetch's."""
-    roots = [data, Path(os.environ["JUMOK_DATA"]) if os.environ.get("JUMOK_DATA") else None, recipe and recipe.parent, Path.cwd()]
+    roots = [
+        data,
+        Path(os.environ["JUMOK_DATA"]) if os.environ.get("JUMOK_DATA") else None,
+        recipe and recipe.parent,
+        Path.cwd(),
+    ]
     folders = []
     for root in filter(None, roots):
         folders += [root / name, root] if name else [root]
@@ -69,7 +76,9 @@ class ParallelCorpora:
 
     def __post_init__(self) -> None:
         if self.data.set and self.data.set not in BUILT_IN:
-            raise ConfigError(f"data.set = '{self.data.set}' is not a built-in set; {did_you_mean(self.data.set, BUILT_IN)}")
+            raise ConfigError(
+                f"data.set = '{self.data.set}' is not a built-in set; {did_you_mean(self.data.set, BUILT_IN)}"
+            )
 
     @cached_property
     def source_tokenizer(self) -> Tokenizer:
@@ -85,7 +94,9 @@ class ParallelCorpora:
     def _tokenizers(self) -> tuple[Tokenizer, Tokenizer]:
         if self.tokenizers is not None:
             return self.tokenizers
-        folder = cached_folder(self._key("tokenizer", self.config.model_dump(exclude={"dropout"})), self._train_tokenizers)
+        folder = cached_folder(
+            self._key("tokenizer", self.config.model_dump(exclude={"dropout"})), self._train_tokenizers
+        )
         source = Tokenizer.load(folder / "source.json")
         return source, source if self.config.shared else Tokenizer.load(folder / "target.json")
 
@@ -122,7 +133,9 @@ class ParallelCorpora:
         if not corpora and split == "val":
             return {"held out": self._store("held out", lambda: self._divided(held_out=True), keep_all=True)}
         if not corpora:
-            raise DataError(f"the recipe has no {split} data; add {split} = {{…}} to [data], or give --source and --target")
+            raise DataError(
+                f"the recipe has no {split} data; add {split} = {{…}} to [data], or give --source and --target"
+            )
         labels = [corpus.label for corpus in corpora]
         if len(set(labels)) < len(labels):  # val.en of two folders: their whole paths tell them apart
             labels = [corpus.name or corpus.file or corpus.source for corpus in corpora]
@@ -130,29 +143,41 @@ class ParallelCorpora:
 
     def corpus_store(self, corpus: Corpus) -> PairStore:
         """Return the store of one corpus, nothing dropped."""
-        return self._store(corpus.model_dump_json(), lambda: read_pairs(corpus, self.folders), keep_all=True, files=[corpus])
+        return self._store("corpus", lambda: read_pairs(corpus, self.folders), keep_all=True, files=[corpus])
 
-    def _store(self, what: str, pairs: Callable[[], Pairs], *, keep_all: bool, files: list[Corpus] | None = None) -> PairStore:
+    def _store(
+        self, what: str, pairs: Callable[[], Pairs], *, keep_all: bool, files: list[Corpus] | None = None
+    ) -> PairStore:
         parts = [what, keep_all, self.source_tokenizer.fingerprint, self.target_tokenizer.fingerprint]
 
         def build(folder: Path) -> None:
             build_pair_store(
-                pairs(), source_tokenizer=self.source_tokenizer, target_tokenizer=self.target_tokenizer, data=self.data,
-                folder=folder, keep_all=keep_all, progress=lambda done: self.progress("tokenising", done),
+                pairs(),
+                source_tokenizer=self.source_tokenizer,
+                target_tokenizer=self.target_tokenizer,
+                data=self.data,
+                folder=folder,
+                keep_all=keep_all,
+                progress=lambda done: self.progress("tokenising", done),
             )
 
         return PairStore.open(cached_folder(self._key("pairs", parts, files), build))
 
     def _key(self, kind: str, parts: object, files: list[Corpus] | None = None) -> str:
         """Return a name that changes with everything the contents depend on."""
-        data = self.data.model_dump(exclude={"val", "test", "folder", "train"})
+        # Files count by their content; whether val has any decides whether pairs are held out of train.
+        data = self.data.model_dump(exclude={"val", "test", "folder", "train"}) | {"divided": not self.data.val}
         text = json.dumps([FORMAT, kind, data, parts, self._content(files)], sort_keys=True, default=str)
         return f"{kind}-{hashlib.sha256(text.encode()).hexdigest()[:32]}"
 
     def _content(self, files: list[Corpus] | None) -> object:
         if files is None:
             return self._train_content
-        return [[corpus.model_dump(), content_hash(self._paths(corpus))] for corpus in files]
+        columns = {"source_column", "target_column"}
+        return [
+            [corpus.model_dump(include=columns), Path(corpus.file).suffixes[-2:], content_hash(self._paths(corpus))]
+            for corpus in files
+        ]
 
     @cached_property
     def _train_content(self) -> object:
@@ -183,18 +208,22 @@ class ParallelCorpora:
 
     def _divided(self, *, held_out: bool) -> Pairs:
         """Yield the held-out pairs or the rest; pairs with the same source always fall on the same side."""
-        share = self._held_out_share
         for pair in self._files():
-            digest = hashlib.sha256(tidy(pair[0], self.data.lowercase).encode()).digest()
-            if (int.from_bytes(digest[:8], "big") / 2**64 < share) == held_out:
+            if (self._lot(pair[0]) <= self._largest_lot_held_out) == held_out:
                 yield pair
 
+    def _lot(self, source: str) -> int:
+        """Return a number that looks random and depends on the source alone."""
+        return int.from_bytes(hashlib.sha256(tidy(source, self.data.lowercase).encode()).digest()[:8], "big")
+
     @cached_property
-    def _held_out_share(self) -> float:
-        total = sum(1 for _ in self._files())
+    def _largest_lot_held_out(self) -> int:
+        """The sources with the smallest lots are held out, so that there are as many pairs as wanted."""
+        lots = np.fromiter((self._lot(source) for source, _ in self._files()), dtype=np.uint64)
+        total = len(lots)
         if total < 20:
             raise DataError(f"{total} pairs are too few to hold some out for val; name val files in [data]")
         wanted = self.data.hold_out or max(min(total // 20, 1000), 1)
         if wanted >= total:
             raise ConfigError(f"data.hold_out = {wanted:,} leaves nothing of {total:,} pairs to train on")
-        return wanted / total
+        return int(np.partition(lots, wanted - 1)[wanted - 1])

@@ -156,7 +156,9 @@ def _wrong_encoding(path: Path, number: int, guess: str) -> DataError:
     else:
         cure = f"iconv -f {guess} -t UTF-8 {path} > utf8-{path.name}"
     names = {"LATIN1": "Latin-1", "CP949": "CP949 (Korean)"}
-    return DataError(f"{path} is not UTF-8 (line {number:,}; it looks like {names.get(guess, guess)}); convert it with\n{cure}")
+    return DataError(
+        f"{path} is not UTF-8 (line {number:,}; it looks like {names.get(guess, guess)}); convert it with\n{cure}"
+    )
 
 
 # --- two files of lines
@@ -204,7 +206,9 @@ def _read_table(path: Path, source: int | str, target: int | str) -> Iterator[Pa
         return _read_jsonl(path, source, target)
     if name.endswith((".tsv", ".csv")):
         return _read_rows(path, source, target)
-    raise DataError(f"{path} is no table that jumok knows; a name ending in {', '.join(TABLE_SUFFIXES)} (or .gz) is needed.")
+    raise DataError(
+        f"{path} is no table that jumok knows; a name ending in {', '.join(TABLE_SUFFIXES)} (or .gz) is needed."
+    )
 
 
 def _column(path: Path, wanted: int | str, names: Sequence[str]) -> int:
@@ -262,7 +266,9 @@ def _read_jsonl(path: Path, source: int | str, target: int | str) -> Iterator[Pa
         except (json.JSONDecodeError, RecursionError) as error:
             raise DataError(f"{path} line {number:,} is no JSON ({error}); each line must be one object.") from None
         if not isinstance(row, dict):
-            raise DataError(f"{path} line {number:,} is no JSON object: {line[:60]}; each line must be like {{\"en\": …}}.")
+            raise DataError(
+                f'{path} line {number:,} is no JSON object: {line[:60]}; each line must be like {{"en": …}}.'
+            )
         names = list(row)
         place = Path(f"{path} line {number:,}")
         values = [row[names[_column(place, wanted, names)]] for wanted in (source, target)]

@@ -52,7 +52,9 @@ class Counts:
             "said twice": self.duplicates,
         }
         listed = ", ".join(f"{count:,} {reason}" for reason, count in reasons.items() if count)
-        return f"{self.kept:,} of {self.read:,} pairs kept" + (f" ({self.dropped:,} dropped: {listed})" if self.dropped else "")
+        return f"{self.kept:,} of {self.read:,} pairs kept" + (
+            f" ({self.dropped:,} dropped: {listed})" if self.dropped else ""
+        )
 
 
 class TokenSide:
@@ -140,7 +142,11 @@ def build_pair_store(
             encoded = [
                 tokenizer.encode_words([pair[number] for pair in texts]) for number, tokenizer in enumerate(tokenizers)
             ]
-            kept = [row for row, (source, target) in enumerate(zip(*encoded, strict=True)) if choose.by_length(source, target)]
+            kept = [
+                row
+                for row, (source, target) in enumerate(zip(*encoded, strict=True))
+                if choose.by_length(source, target)
+            ]
             for number, writer in enumerate(writers):
                 writer.write([(texts[row][number], *encoded[number][row]) for row in kept])
             counts.read += len(chunk)
@@ -148,7 +154,9 @@ def build_pair_store(
             if progress:
                 progress(counts.read)
     if not counts.kept:
-        raise DataError(f"no pairs are left to work with: {counts}; check the files, and max_length and max_ratio of [data].")
+        raise DataError(
+            f"no pairs are left to work with: {counts}; check the files, and max_length and max_ratio of [data]."
+        )
     _describe(folder, counts, id_types)
     return PairStore(folder)
 
@@ -245,7 +253,9 @@ def _parts(id_type: str) -> dict[str, str]:
 
 
 def _describe(folder: Path, counts: Counts, id_types: dict[str, str]) -> None:
-    sizes = {name: (folder / name).stat().st_size for side in SIDES for name in (f"{side}.{part}" for part in _parts(""))}
+    sizes = {
+        name: (folder / name).stat().st_size for side in SIDES for name in (f"{side}.{part}" for part in _parts(""))
+    }
     description = {"format": FORMAT, "counts": asdict(counts), "id_types": id_types, "sizes": sizes}
     (folder / "store.json").write_text(json.dumps(description, indent=1), encoding="utf-8")
 
@@ -259,9 +269,13 @@ def _description(folder: Path) -> dict[str, Any]:
         for name, size in description["sizes"].items():
             found = (folder / name).stat().st_size
             if found != size:
-                raise DataError(f"the tokenised data in {folder} is damaged: {name} has {found:,} bytes, not {size:,}; {cure}")
+                raise DataError(
+                    f"the tokenised data in {folder} is damaged: {name} has {found:,} bytes, not {size:,}; {cure}"
+                )
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise DataError(f"the tokenised data in {folder} is damaged ({type(error).__name__}: {error}); {cure}") from None
+        raise DataError(
+            f"the tokenised data in {folder} is damaged ({type(error).__name__}: {error}); {cure}"
+        ) from None
     return description
 
 

@@ -74,7 +74,9 @@ class SubwordSampler:
         except (OSError, ValueError):
             whole = False
         if not whole:
-            raise DataError(f"the table of subwords in {folder} is damaged; run jumok cache --clear, and it is made again.")
+            raise DataError(
+                f"the table of subwords in {folder} is damaged; run jumok cache --clear, and it is made again."
+            )
         return table
 
     def _key(self) -> str:
@@ -120,7 +122,9 @@ class SampledSide(TokenSide):
             grown = lengths > longest  # too long for position tables and budgets made for the text as it stands
             variants[np.repeat(grown, np.diff(bounds))] = VARIANTS
             self._variants[begin:end] = variants
-            self.lengths[first : first + step] = np.where(grown, _sums(table["lengths"][rows + VARIANTS], bounds - begin), lengths)
+            self.lengths[first : first + step] = np.where(
+                grown, _sums(table["lengths"][rows + VARIANTS], bounds - begin), lengths
+            )
 
     def __getitem__(self, index: int) -> np.ndarray:
         if not -len(self) <= index < len(self):
@@ -129,7 +133,9 @@ class SampledSide(TokenSide):
         begin, end = self._table["word_offsets"][index : index + 2].tolist()
         rows = self._table["occurrences"][begin:end].astype(np.int64) * COLUMNS + self._variants[begin:end]
         lengths = self._table["lengths"][rows]
-        shift = self._table["starts"][rows] - lengths.cumsum() + lengths  # from place in the sentence to place in the table
+        shift = (
+            self._table["starts"][rows] - lengths.cumsum() + lengths
+        )  # from place in the sentence to place in the table
         ids: np.ndarray = self._table["ids"][shift.repeat(lengths) + np.arange(self.lengths[index])]
         return ids.astype(self._kind)
 
@@ -219,7 +225,9 @@ class _Merges:
 
     def __init__(self, vocabulary: dict[str, int], merges: list[list[str]]) -> None:
         self.size = max(vocabulary.values()) + 1
-        codes = np.array([vocabulary[left] * self.size + vocabulary[right] for left, right in merges] or [-1], dtype=np.int64)
+        codes = np.array(
+            [vocabulary[left] * self.size + vocabulary[right] for left, right in merges] or [-1], dtype=np.int64
+        )
         self.ranks = np.argsort(codes)
         self.codes = codes[self.ranks]
         self.results = np.array([vocabulary[left + right] for left, right in merges] or [0], dtype=np.int64)
@@ -261,7 +269,9 @@ def _drop_merges(symbols: np.ndarray, merges: _Merges, keys: np.ndarray, *, rate
         ranks = np.take_along_axis(ranks, moved, axis=1)
         ranks[every, best] = merges.rank(symbols[every, best], symbols[every, best + 1])
         left = np.maximum(best - 1, 0)
-        ranks[every, left] = np.where(best > 0, merges.rank(symbols[every, left], symbols[every, best]), ranks[every, left])
+        ranks[every, left] = np.where(
+            best > 0, merges.rank(symbols[every, left], symbols[every, best]), ranks[every, left]
+        )
     return result
 
 

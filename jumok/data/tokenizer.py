@@ -67,7 +67,9 @@ class Tokenizer:
         try:
             return cls(Path(path).read_text(encoding="utf-8"))
         except FileNotFoundError:
-            raise RunError(f"{path} is missing; a run's folder needs its tokenizer. Copy it from where the run was made.") from None
+            raise RunError(
+                f"{path} is missing; a run's folder needs its tokenizer. Copy it from where the run was made."
+            ) from None
         except Exception as error:  # the library raises bare Exceptions for whatever does not parse
             reason = f"{type(error).__name__}: {error}".splitlines()[0]
             raise RunError(f"{path} is damaged ({reason}); restore it from a copy, or train again.") from None
@@ -130,7 +132,9 @@ def _blocks(texts: Iterable[str], config: TokenizerConfig) -> Iterator[list[str]
         letters.update(*block)
         yield block
     if not any(not letter.isspace() for letter in letters):
-        raise DataError("there is no text to train a tokenizer on: every line is empty; check the files of [data] train.")
+        raise DataError(
+            "there is no text to train a tokenizer on: every line is empty; check the files of [data] train."
+        )
     needed = len(SPECIALS) + len(letters | {SPACE})
     if config.kind == "unigram" and config.vocabulary < needed:  # the library would search for ever
         raise _too_small(config, needed)

@@ -241,7 +241,9 @@ class Search:
         self.constraints.apply(logits, rows)
         going, closing = self.strategy.advance(logits, normaliser, rows)
         if len(closing.parents):
-            self._file(rows.select(closing.parents).follow(closing._replace(parents=torch.arange(len(closing.parents)))))
+            self._file(
+                rows.select(closing.parents).follow(closing._replace(parents=torch.arange(len(closing.parents))))
+            )
         return going
 
     def _file(self, rows: Rows) -> None:

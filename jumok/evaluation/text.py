@@ -50,7 +50,12 @@ class LengthBucket:
 
 
 def score_by_length(
-    hypotheses: Sequence[str], references: Sequence[str], lengths: Sequence[int], *, buckets: int = 5, tokenize: str = "13a"
+    hypotheses: Sequence[str],
+    references: Sequence[str],
+    lengths: Sequence[int],
+    *,
+    buckets: int = 5,
+    tokenize: str = "13a",
 ) -> list[LengthBucket]:
     """Return scores in equally full buckets of source length, shortest first."""
     order = np.argsort(np.asarray(lengths), kind="stable")

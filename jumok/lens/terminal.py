@@ -25,7 +25,11 @@ def draw_alignment(weights: Tensor, queries: Sequence[str], keys: Sequence[str],
         strongest = max(max(row), 1e-9)
         for weight in row:
             level = min(int(5 * weight / strongest), 4)
-            style = Style(color=f"rgb({70 + 185 * level // 4},{70 + 130 * level // 4},{70 - 10 * level})") if colour else Style.null()
+            style = (
+                Style(color=f"rgb({70 + 185 * level // 4},{70 + 130 * level // 4},{70 - 10 * level})")
+                if colour
+                else Style.null()
+            )
             drawing.append(SHADES[CELL * level : CELL * (level + 1)], style=style)
         best = max(range(len(row)), key=row.__getitem__)
         drawing.append(f"  {keys[best]} {row[best]:.0%}\n", style="dim")

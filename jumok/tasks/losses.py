@@ -25,7 +25,9 @@ class Loss:
     parts: dict[str, float] = field(default_factory=dict)  # other sums over the same count, for the log
 
 
-def vocabulary_loss(features: Tensor, project: nn.Linear, targets: Tensor, *, smoothing: float = 0.0) -> tuple[Tensor, Tensor]:
+def vocabulary_loss(
+    features: Tensor, project: nn.Linear, targets: Tensor, *, smoothing: float = 0.0
+) -> tuple[Tensor, Tensor]:
     """Return the summed smoothed loss and the summed −log p of targets (N,) given features (N, D)."""
     features = features.to(project.weight.dtype)
     with torch.autocast(features.device.type, enabled=False):  # sums over a vocabulary need full precision

@@ -93,7 +93,9 @@ class Translation:
     def check_fits(self, model: nn.Module) -> None:
         """Refuse what cannot work before training starts: data past the position table, a score that is not taken."""
         if self.recipe.training.monitor not in SCORES:
-            raise ConfigError(f"training.monitor = '{self.recipe.training.monitor}' is not among the scores: {', '.join(SCORES)}")
+            raise ConfigError(
+                f"training.monitor = '{self.recipe.training.monitor}' is not among the scores: {', '.join(SCORES)}"
+            )
         limit, longest = int(getattr(model, "limit", 0)), self.longest
         if limit and longest > limit:
             raise ConfigError(
@@ -111,8 +113,12 @@ class Translation:
         training, corpora = self.recipe.training, self.corpora
         refuse_too_long(corpora.train.lengths, training.batch_tokens)
         return PairBatches(
-            corpora.train, (self.source_tokenizer, self.target_tokenizer), batch_tokens=training.batch_tokens,
-            seed=training.seed, subword_dropout=self.recipe.tokenizer.dropout, max_length=self.data.max_length,
+            corpora.train,
+            (self.source_tokenizer, self.target_tokenizer),
+            batch_tokens=training.batch_tokens,
+            seed=training.seed,
+            subword_dropout=self.recipe.tokenizer.dropout,
+            max_length=self.data.max_length,
             progress=lambda done, total: corpora.progress(f"cutting {total:,} words into other subwords", done),
         )
 
@@ -128,18 +134,19 @@ class Translation:
         return Loss(total, len(features), {"nll": float(plain)})
 
     @torch.inference_mode()
-    def mean_loss(self, model: nn.Module, store: PairStore, *, batch_tokens: int = 8192) -> float:
-        """Return the mean −log p of a store's target tokens."""
+    def mean_loss(self, model: nn.Module, *stores: PairStore, batch_tokens: int = 8192) -> float:
+        """Return the mean −log p of all target tokens of the stores."""
         total, count = 0.0, 0
         limit = int(getattr(model, "limit", 0))
-        lengths = np.minimum(store.lengths, limit) if limit else store.lengths
         device = next(model.parameters()).device
-        for indices in plan_batches(lengths, batch_tokens=max(batch_tokens, int(lengths.max())), seed=0, epoch=0):
-            pairs = [(store.source[i], store.target[i]) for i in indices]
-            if limit:
-                pairs = [(source[: limit - 1], target[: limit - 1]) for source, target in pairs]
-            loss = self.loss(model, collate(pairs).to(device), 0)
-            total, count = total + float(loss.total), count + loss.count
+        for store in stores:
+            lengths = np.minimum(store.lengths, limit) if limit else store.lengths
+            for indices in plan_batches(lengths, batch_tokens=max(batch_tokens, int(lengths.max())), seed=0, epoch=0):
+                pairs = [(store.source[i], store.target[i]) for i in indices]
+                if limit:
+                    pairs = [(source[: limit - 1], target[: limit - 1]) for source, target in pairs]
+                loss = self.loss(model, collate(pairs).to(device), 0)
+                total, count = total + float(loss.total), count + loss.count
         return total / max(count, 1)
 
     def read(self, texts: Sequence[str]) -> list[Ids]:
@@ -185,15 +192,21 @@ class Translation:
         """Return a hypothesis as text."""
         ids, tokenizer = hypothesis.tokens, self.target_tokenizer
         return Answer(
-            text=tokenizer.decode(ids), score=hypothesis.score, tokens=tokenizer.labels(ids), ids=ids,
-            log_probability=hypothesis.log_probability, finished=hypothesis.finished,
+            text=tokenizer.decode(ids),
+            score=hypothesis.score,
+            tokens=tokenizer.labels(ids),
+            ids=ids,
+            log_probability=hypothesis.log_probability,
+            finished=hypothesis.finished,
         )
 
     def metrics(self, model: nn.Module, stores: dict[str, PairStore], *, sentences: int) -> dict[str, Any]:
         """Return quick scores for an evaluation during training: loss over all, greedy BLEU over some, two samples."""
         total = sum(len(store) for store in stores.values())
-        loss = sum(self.mean_loss(model, store) * len(store) for store in stores.values()) / total
-        chosen = [(store, int(i)) for store in stores.values() for i in range(len(store))][:: max(-(-total // sentences), 1)]
+        loss = self.mean_loss(model, *stores.values())
+        chosen = [(store, int(i)) for store in stores.values() for i in range(len(store))][
+            :: max(-(-total // sentences), 1)
+        ]
         answers = self.answer(
             model, [store.source[i].astype(np.int64) for store, i in chosen], options=DecodingConfig(beam=1)
         )
@@ -204,8 +217,12 @@ class Translation:
             for i in sorted({len(texts) // 3, 2 * len(texts) // 3})
         ]
         return {
-            "loss": loss, "perplexity": float(np.exp(min(loss, 50.0))), "bleu": scores.bleu, "chrf": scores.chrf,
-            "exact_match": scores.exact_match, "samples": samples,
+            "loss": loss,
+            "perplexity": float(np.exp(min(loss, 50.0))),
+            "bleu": scores.bleu,
+            "chrf": scores.chrf,
+            "exact_match": scores.exact_match,
+            "samples": samples,
         }
 
 

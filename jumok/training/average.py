@@ -34,7 +34,7 @@ class WeightAverage:
             # A short memory at first, so that the random start is soon forgotten.
             decay = min(self.config.average_decay, (1 + step) / (10 + step))
             torch._foreach_lerp_(list(self.snapshots[0].values()), list(fresh.values()), 1 - decay)
-        elif self.config.average == "last" and step % self.config.save_every == 0:
+        elif self.config.average == "last" and (step % self.config.save_every == 0 or step == self.config.steps):
             self.snapshots.append({name: value.detach().clone() for name, value in self.model.named_parameters()})
             del self.snapshots[: -self.config.average_last]
 
@@ -58,7 +58,11 @@ class WeightAverage:
 
     def state_tensors(self) -> dict[str, Tensor]:
         """Return what a checkpoint must hold of the average."""
-        return {f"{number}.{name}": value for number, snapshot in enumerate(self.snapshots) for name, value in snapshot.items()}
+        return {
+            f"{number}.{name}": value
+            for number, snapshot in enumerate(self.snapshots)
+            for name, value in snapshot.items()
+        }
 
     def load_state_tensors(self, tensors: dict[str, Tensor]) -> None:
         """Put back what state_tensors returned."""
@@ -68,7 +72,8 @@ class WeightAverage:
             snapshots.setdefault(int(number), {})[name] = value
         own = list(self.model.named_parameters())
         self.snapshots = [
-            {name: snapshots[number][name].to(parameter.device) for name, parameter in own} for number in sorted(snapshots)
+            {name: snapshots[number][name].to(parameter.device) for name, parameter in own}
+            for number in sorted(snapshots)
         ]
 
 

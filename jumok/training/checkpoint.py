@@ -33,7 +33,9 @@ class Checkpoints:
         folders = (path.name.removeprefix("step-") for path in self.run.glob("step-*") if path.is_dir())
         return sorted(int(number) for number in folders if number.isdigit())
 
-    def save(self, step: int, *, weights: dict[str, Tensor], training: dict[str, Tensor], facts: dict[str, Any], best: bool) -> None:
+    def save(
+        self, step: int, *, weights: dict[str, Tensor], training: dict[str, Tensor], facts: dict[str, Any], best: bool
+    ) -> None:
         """Write step-N and make it `last`, and `best` where it is."""
         folder, fresh = self.run / f"step-{step}", self.run / f".step-{step}.new"
         try:
@@ -116,7 +118,9 @@ class Checkpoints:
     def _damage(self, path: Path) -> str:
         folder = path.parent.resolve().name
         others = [f"step-{step}" for step in reversed(self.steps()) if f"step-{step}" != folder]
-        state = f"damaged ({path.stat().st_size:,} bytes; was it cut off while copying?)" if path.exists() else "missing"
+        state = (
+            f"damaged ({path.stat().st_size:,} bytes; was it cut off while copying?)" if path.exists() else "missing"
+        )
         if not others:
             return f"{path} is {state} and {self.run} holds no other checkpoint; copy it again or train anew."
         return (

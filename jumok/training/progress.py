@@ -4,6 +4,8 @@ trainer → Reporter → terminal | log file | TensorBoard (where installed)
 """
 
 import math
+import resource
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +28,12 @@ def duration(seconds: float) -> str:
     return f"{seconds // 3600} h {seconds % 3600 // 60:02d} min"
 
 
+def peak_memory() -> int:
+    """Return the most bytes this process has held."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
 class Reporter:
     """Show a run on a console; without a terminal, one plain line an event."""
 
@@ -44,7 +52,12 @@ class Reporter:
         self.began = (progress.step, progress.seconds, progress.target_tokens)
         self.board = _tensorboard(self.run, after=progress.step)
         if self.console.is_terminal:
-            columns = (TextColumn("step"), MofNCompleteColumn(), BarColumn(bar_width=None), TextColumn("{task.fields[status]}"))
+            columns = (
+                TextColumn("step"),
+                MofNCompleteColumn(),
+                BarColumn(bar_width=None),
+                TextColumn("{task.fields[status]}"),
+            )
             self.bar = Bar(*columns, console=self.console)
             self.task = self.bar.add_task("train", total=config.steps, completed=progress.step, status="")
             self.bar.start()
@@ -69,7 +82,11 @@ class Reporter:
         self.learned = f"loss {loss:.3f} · perplexity {perplexity:,.2f} · lr {rate:.2e} · "
         text = self.learned + self.pace
         if self.bar is None:
-            self.console.print(f"step {row['step']:,}/{self.steps:,} · epoch {row['epoch'] + 1} · {text}", highlight=False, soft_wrap=True)
+            self.console.print(
+                f"step {row['step']:,}/{self.steps:,} · epoch {row['epoch'] + 1} · {text}",
+                highlight=False,
+                soft_wrap=True,
+            )
         else:
             self.bar.update(self.task, status=text)
         if self.board is not None:
@@ -77,9 +94,16 @@ class Reporter:
                 if name in row:
                     self.board.add_scalar(f"train/{name}", row[name], row["step"])
 
+    def evaluating(self) -> None:
+        """Say that an evaluation is under way."""
+        if self.bar is not None:
+            self.bar.update(self.task, status="evaluating …")
+
     def evaluation(self, row: dict[str, Any], samples: list[dict[str, str]]) -> None:
         """Show the scores, whether they are the best, and sample answers."""
-        scores = " · ".join(f"{name} {value:.4g}" for name, value in row["evaluation"].items() if isinstance(value, int | float))
+        scores = " · ".join(
+            f"{name} {value:.4g}" for name, value in row["evaluation"].items() if isinstance(value, int | float)
+        )
         mark = "  ← best" if row["best"] else ""
         self.note(f"step {row['step']:,} · val: {scores}{mark} ({duration(row['evaluation_seconds'])})")
         for sample in samples:
@@ -101,11 +125,13 @@ class Reporter:
             self.note(f"stopped early: {config.patience} evaluations without a better {config.monitor}")
         share = progress.outside / max(progress.seconds, 1e-9)
         word = "stopped" if stopped else "done"
+        speed = progress.target_tokens / max(progress.seconds, 1e-9)
         best = f"; best {config.monitor} at step {progress.best_step:,}" if progress.best_step else ""
         self.note(
             f"{word} at step {progress.step:,} after {duration(progress.seconds)} in training "
             f"({share:.1%} of it outside forward, backward and step){best}"
         )
+        self.note(f"{speed:,.0f} target tokens/s, peak memory {peak_memory() / 1e6:,.0f} MB")
 
     def close(self) -> None:
         """Stop drawing, whatever happened."""

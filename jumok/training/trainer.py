@@ -126,7 +126,9 @@ class Trainer:
         try:
             load_tensors(self.model, groups["model"])
         except ValueError as error:
-            raise RunError(f"{self.run_folder}: {error}; recipe.toml and the checkpoint do not belong together") from None
+            raise RunError(
+                f"{self.run_folder}: {error}; recipe.toml and the checkpoint do not belong together"
+            ) from None
         load_optimizer_tensors(self.optimizer, groups["optimizer"])
         self.average.load_state_tensors(groups["average"])
         torch.set_rng_state(groups["random"]["cpu"])
@@ -172,7 +174,9 @@ class Trainer:
         torch._foreach_div_([p.grad for p in self.model.parameters() if p.grad is not None], count)
         norm = clip_grad_norm_(self.model.parameters(), self.config.clip or math.inf)
         if not (math.isfinite(total) and math.isfinite(float(norm))):
-            guilty = next((batch for batch, value in zip(taken, totals, strict=True) if not math.isfinite(value)), taken[-1])
+            guilty = next(
+                (batch for batch, value in zip(taken, totals, strict=True) if not math.isfinite(value)), taken[-1]
+            )
             raise TrainingError(self._explain_blow_up(step, guilty, total, float(norm), rate))
         self.optimizer.step()
         self.optimizer.zero_grad()
@@ -207,7 +211,11 @@ class Trainer:
             "seconds": round(progress.seconds, 3),
             "target_tokens": progress.target_tokens,
             "loss": window["loss"] / window["count"],
-            **{name.removeprefix("part "): value / window["count"] for name, value in window.items() if name.startswith("part ")},
+            **{
+                name.removeprefix("part "): value / window["count"]
+                for name, value in window.items()
+                if name.startswith("part ")
+            },
             "learning_rate": rate,
             "gradient_norm": window["norm"] / window["steps"],
         }
@@ -221,10 +229,13 @@ class Trainer:
             with path.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(row, ensure_ascii=False) + "\n")
         except OSError as error:
-            raise RunError(f"{path} cannot be written ({error.strerror}); mend that, then go on with --resume.") from None
+            raise RunError(
+                f"{path} cannot be written ({error.strerror}); mend that, then go on with --resume."
+            ) from None
 
     def _evaluate(self) -> bool:
         started = time.perf_counter()
+        self.reporter.evaluating()
         self.model.eval()
         with self.average.in_place(), torch.random.fork_rng([self.device] if self.device.type == "cuda" else []):
             scores = dict(self.evaluate(self.model))
@@ -240,8 +251,13 @@ class Trainer:
             progress.best, progress.best_step = better, progress.step
         if self.config.patience and progress.waited >= self.config.patience:
             progress.finished = True
-        row = {"step": progress.step, "seconds": round(progress.seconds, 3), "evaluation": scores, "best": is_best,
-               "evaluation_seconds": round(time.perf_counter() - started, 3)}
+        row = {
+            "step": progress.step,
+            "seconds": round(progress.seconds, 3),
+            "evaluation": scores,
+            "best": is_best,
+            "evaluation_seconds": round(time.perf_counter() - started, 3),
+        }
         self._write_row(row)
         self.reporter.evaluation(row, samples)
         return is_best

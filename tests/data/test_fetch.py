@@ -261,7 +261,9 @@ def test_a_mirror_stands_in_for_the_home(server, tmp_path, monkeypatch):
         assert is_whole(tmp_path / str(len(base)))
 
 
-@pytest.mark.parametrize("address", ["file:///etc", "ftp://127.0.0.1/x", "127.0.0.1/x", "http://", "http://[x", "http://a:b"])
+@pytest.mark.parametrize(
+    "address", ["file:///etc", "ftp://127.0.0.1/x", "127.0.0.1/x", "http://", "http://[x", "http://a:b"]
+)
 def test_only_http_addresses_are_taken(server, tmp_path, address):
     with pytest.raises(DataError, match="must begin with http:// or https://"):
         get(tmp_path, base_url=address)

@@ -55,7 +55,11 @@ def test_held_out_pairs_and_the_rest_are_the_whole_and_share_no_source(tmp_path)
 
 
 def test_sources_that_differ_in_whitespace_or_case_alone_count_as_the_same(tmp_path):
-    variants = [f"{a}x{b}{number}{c}" for number in range(60) for a, b, c in [("", " ", ""), (" ", "  ", "\t"), ("", "\u00a0", " ")]]
+    variants = [
+        f"{a}x{b}{number}{c}"
+        for number in range(60)
+        for a, b, c in [("", " ", ""), (" ", "  ", "\t"), ("", "\u00a0", " ")]
+    ]
     write(tmp_path, "train.x", [line.upper() if index % 2 else line for index, line in enumerate(variants)])
     write(tmp_path, "train.y", [str(number) for number in range(180)])
     both = corpora(tmp_path, hold_out=60, lowercase=True)
@@ -130,7 +134,10 @@ def test_same_content_under_another_name_is_the_same_entry(tmp_path):
     renamed = {"source": "renamed.x", "target": "renamed.y"}
     first, second = corpora(tmp_path), corpora(tmp_path, train=[renamed])
     assert first.train.folder == second.train.folder
-    assert first.corpus_store(Corpus(source="train.x", target="train.y")).folder == first.corpus_store(Corpus(**renamed, name="mine")).folder
+    assert (
+        first.corpus_store(Corpus(source="train.x", target="train.y")).folder
+        == first.corpus_store(Corpus(**renamed, name="mine")).folder
+    )
 
 
 def test_the_same_bytes_read_in_another_way_are_another_entry(tmp_path):
@@ -169,7 +176,8 @@ def test_another_tokenizer_is_another_store_but_dropout_is_not(tmp_path):
     write_pairs(tmp_path)
     options = {"kind": "bpe", "vocabulary": 270}
     plain, dropped, other = (
-        corpora(tmp_path, TokenizerConfig(**options | more)).train.folder for more in ({}, {"dropout": 0.1}, {"kind": "word"})
+        corpora(tmp_path, TokenizerConfig(**options | more)).train.folder
+        for more in ({}, {"dropout": 0.1}, {"kind": "word"})
     )
     assert plain == dropped != other
 

@@ -114,7 +114,9 @@ def test_a_wrong_encoding_is_guessed_and_cured(tmp_path, encoding, text, line, g
     assert ("gunzip" in message) == zipped
 
 
-@pytest.mark.parametrize("damage", [lambda b: b[:-9], lambda b: b[:40] + b"\xff" * 9 + b[49:], lambda b: b"no gzip at all"])
+@pytest.mark.parametrize(
+    "damage", [lambda b: b[:-9], lambda b: b[:40] + b"\xff" * 9 + b[49:], lambda b: b"no gzip at all"]
+)
 def test_a_broken_gzip_is_an_error(tmp_path, damage):
     path = tmp_path / "x.gz"
     path.write_bytes(damage(gzip.compress(random.Random(1).randbytes(99).hex().encode() + b"\n")))

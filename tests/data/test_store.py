@@ -59,12 +59,19 @@ def test_chunks_do_not_show(tmp_path, monkeypatch):
 
 
 def test_what_is_dropped_is_counted_by_reason(tmp_path):
-    pairs = [("a", "b"), ("", "b"), ("a", " \n"), ("a b c", "a"), ("a " * 4, "a " * 4), ("a", "b"), ("A", "c"), ("", "")]
+    pairs = [
+        ("a", "b"),
+        ("", "b"),
+        ("a", " \n"),
+        ("a b c", "a"),
+        ("a " * 4, "a " * 4),
+        ("a", "b"),
+        ("A", "c"),
+        ("", ""),
+    ]
     data = recipe(max_length=4, max_ratio=3.0, deduplicate=True, lowercase=True)
     store = build(pairs, tmp_path, data=data, source=WORDS, target=WORDS)
-    assert store.counts == Counts(
-        read=8, kept=2, empty_source=2, empty_target=1, too_long=1, bad_ratio=1, duplicates=1
-    )
+    assert store.counts == Counts(read=8, kept=2, empty_source=2, empty_target=1, too_long=1, bad_ratio=1, duplicates=1)
     assert store.counts.dropped == 6
     assert [store.text(0), store.text(1)] == [("a", "b"), ("a", "c")]
     sentence = str(store.counts)

@@ -25,7 +25,9 @@ def test_the_fused_kernel_computes_the_formula():
 @pytest.mark.parametrize("scale", [1.0, 0.3])
 def test_scaling_changes_the_scores(scale):
     query, key, value = random(2, 3, 5, 7), random(2, 3, 11, 7), random(2, 3, 11, 13)
-    assert_close(attend(query, key, value, scale=scale), torch.softmax(scale * query @ key.transpose(-2, -1), dim=-1) @ value)
+    assert_close(
+        attend(query, key, value, scale=scale), torch.softmax(scale * query @ key.transpose(-2, -1), dim=-1) @ value
+    )
 
 
 def test_a_query_that_may_look_at_nothing_gets_zeros_and_no_nan():

@@ -31,14 +31,24 @@ def call(layer, rows=2, queries=5):
 def transformer():
     torch.manual_seed(2)
     config = Transformer.Config(
-        source_vocabulary=23, target_vocabulary=29, layers=2, width=D, heads=H, feedforward=7, decoder_layers=3, dropout=0.0
+        source_vocabulary=23,
+        target_vocabulary=29,
+        layers=2,
+        width=D,
+        heads=H,
+        feedforward=7,
+        decoder_layers=3,
+        dropout=0.0,
     )
     return Transformer(config).eval()
 
 
 def pair_batch(source=(7, 4), target=(5, 3)):
     source_mask, target_mask = (padding_mask(torch.tensor(lengths), max(lengths)) for lengths in (source, target))
-    ids = [torch.randint(4, 23, mask.shape, generator=torch.Generator().manual_seed(1)) for mask in (source_mask, target_mask, target_mask)]
+    ids = [
+        torch.randint(4, 23, mask.shape, generator=torch.Generator().manual_seed(1))
+        for mask in (source_mask, target_mask, target_mask)
+    ]
     return PairBatch(ids[0], source_mask, ids[1], ids[2], target_mask)
 
 

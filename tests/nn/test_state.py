@@ -30,7 +30,9 @@ def source_batch(sentences, extra=0):
     mask = padding_mask(torch.tensor(lengths), max(lengths) + extra)
     source = torch.zeros(mask.shape, dtype=torch.int64)
     for row, sentence in enumerate(sentences):
-        source[row, : lengths[row]] = torch.randint(4, 23, (lengths[row],), generator=torch.Generator().manual_seed(sentence))
+        source[row, : lengths[row]] = torch.randint(
+            4, 23, (lengths[row],), generator=torch.Generator().manual_seed(sentence)
+        )
     empty = torch.zeros(len(lengths), 1, dtype=torch.int64)
     return PairBatch(source, mask, empty, empty, torch.ones(len(lengths), 1, dtype=torch.bool))
 
@@ -88,7 +90,9 @@ def test_any_life_of_a_state_gives_the_logits_of_a_fresh_start(model, data):
             action = data.draw(st.sampled_from(["extend", "select", "join"]))
             if action == "extend":
                 count = data.draw(st.integers(1, 4))
-                follower.extend(torch.randint(4, VOCABULARY, (rows, count), generator=torch.Generator().manual_seed(turn)))
+                follower.extend(
+                    torch.randint(4, VOCABULARY, (rows, count), generator=torch.Generator().manual_seed(turn))
+                )
             elif action == "select":
                 follower.select(data.draw(st.lists(st.integers(0, rows - 1), min_size=1, max_size=6)))
             else:
@@ -239,5 +243,7 @@ def test_empty_caches_join_and_select():
 
 
 def test_the_state_reports_its_rows():
-    state = AttendingState(KeyValueCache(6, 0), [], torch.ones(2, 3, dtype=torch.bool), torch.tensor([0, 0, 0, 1, 1, 1]))
+    state = AttendingState(
+        KeyValueCache(6, 0), [], torch.ones(2, 3, dtype=torch.bool), torch.tensor([0, 0, 0, 1, 1, 1])
+    )
     assert state.rows == 6

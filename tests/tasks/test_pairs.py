@@ -16,7 +16,9 @@ IDS = st.lists(st.integers(4, 90), max_size=9)
 
 @given(st.lists(st.tuples(IDS, IDS), min_size=1, max_size=7))
 def test_a_batch_holds_each_pair_padded_ended_and_shifted(pairs):
-    batch = collate([(np.asarray(source, dtype=np.uint16), np.asarray(target, dtype=np.uint16)) for source, target in pairs])
+    batch = collate(
+        [(np.asarray(source, dtype=np.uint16), np.asarray(target, dtype=np.uint16)) for source, target in pairs]
+    )
     assert batch.source.shape[1] == 1 + max(len(source) for source, _ in pairs)
     assert batch.targets.shape[1] == 1 + max(len(target) for _, target in pairs)
     assert batch.cells == batch.source.numel() + batch.targets.numel()
@@ -77,7 +79,10 @@ def test_an_epoch_holds_every_pair_once_and_keeps_to_the_budget(corpora, dropout
         found = []
         for batch in take_epoch(batches, epoch):
             assert len(batch.source) * max(batch.source.shape[1], batch.targets.shape[1]) <= 120
-            found += [corpora.source_tokenizer.decode(row[mask].tolist()) for row, mask in zip(batch.source, batch.source_mask, strict=True)]
+            found += [
+                corpora.source_tokenizer.decode(row[mask].tolist())
+                for row, mask in zip(batch.source, batch.source_mask, strict=True)
+            ]
         assert sorted(found) == sorted(corpora.train.text(i)[0] for i in range(len(corpora.train)))
 
 

@@ -85,7 +85,9 @@ def test_the_loss_is_the_sum_over_real_target_tokens_smoothed_in_training_only(t
     try:
         loss = task.loss(model, collate(pairs), 1)
         total = sum(
-            F.cross_entropy(model(collate([pair]))[0], collate([pair]).targets[0], label_smoothing=0.2 * training, reduction="sum")
+            F.cross_entropy(
+                model(collate([pair]))[0], collate([pair]).targets[0], label_smoothing=0.2 * training, reduction="sum"
+            )
             for pair in pairs
         )
     finally:
@@ -126,11 +128,15 @@ def test_the_mean_loss_is_over_all_tokens_however_they_are_batched(task, model):
 # --- scores during training
 
 
-@pytest.mark.parametrize(("sentences", "answered"), [(1, 1), (2, 2), (7, 7), (9, 9), (150, 100), (200, 200), (1000, 200)])
+@pytest.mark.parametrize(
+    ("sentences", "answered"), [(1, 1), (2, 2), (7, 7), (9, 9), (150, 100), (200, 200), (1000, 200)]
+)
 def test_at_most_so_many_sentences_are_answered_spread_over_the_corpus(sentences, answered, task, model, monkeypatch):
     seen = []
     score = translation.score_texts
-    monkeypatch.setattr(translation, "score_texts", lambda written, wanted: seen.append(wanted) or score(written, wanted))
+    monkeypatch.setattr(
+        translation, "score_texts", lambda written, wanted: seen.append(wanted) or score(written, wanted)
+    )
     stores = task.corpora.evaluation("val")
     scores = task.metrics(model, stores, sentences=sentences)
     assert len(seen[0]) == answered <= sentences
@@ -155,7 +161,9 @@ def test_several_corpora_are_scored_together(task, model):
 def test_a_model_that_copies_scores_full_marks(task, model, monkeypatch):
     def perfect(model, sources, *, options):
         assert options.beam == 1
-        return [[translation.Answer(task.source_tokenizer.decode(ids.tolist()), 0.0, [], [], 0.0, True)] for ids in sources]
+        return [
+            [translation.Answer(task.source_tokenizer.decode(ids.tolist()), 0.0, [], [], 0.0, True)] for ids in sources
+        ]
 
     monkeypatch.setattr(task, "answer", perfect)
     scores = task.metrics(model, task.corpora.evaluation("val"), sentences=50)
@@ -185,7 +193,9 @@ def test_the_coverage_penalty_is_gnmts_and_changes_the_ranking(task, model):
     plain, covered = answers(task, model, sources), answers(task, model, sources, coverage_penalty=0.7)
     changed = 0
     for source, before, after in zip(sources, plain, covered, strict=True):
-        assert {tuple(answer.ids) for answer in before} == {tuple(answer.ids) for answer in after}, "the search is the same"
+        assert {tuple(answer.ids) for answer in before} == {tuple(answer.ids) for answer in after}, (
+            "the search is the same"
+        )
         scores = {tuple(answer.ids): answer.score for answer in before}
         for answer in after:
             penalty = 0.7 * uncovered(task, model, source, answer)
@@ -270,7 +280,10 @@ def test_models_without_a_table_take_any_length(recipe, task, model):
 def test_vocabulary_sizes_come_from_the_tokenizers(recipe):
     task, model = make(recipe, "tokenizer.shared=false")
     full = task.complete(task.recipe)
-    assert (full.model.source_vocabulary, full.model.target_vocabulary) == (len(task.source_tokenizer), len(task.target_tokenizer))
+    assert (full.model.source_vocabulary, full.model.target_vocabulary) == (
+        len(task.source_tokenizer),
+        len(task.target_tokenizer),
+    )
     assert model.project.out_features == len(task.target_tokenizer)
 
 

@@ -109,7 +109,9 @@ def test_what_is_scored_and_saved_for_use_is_the_average_and_training_goes_on_wi
 
     trainer = toy.trainer(tmp_path / "run", evaluate=evaluate, average="ema", steps=5)
     trainer.train()
-    saved, training = (load_file(tmp_path / "run/last" / name) for name in ("model.safetensors", "training.safetensors"))
+    saved, training = (
+        load_file(tmp_path / "run/last" / name) for name in ("model.safetensors", "training.safetensors")
+    )
     for name, tensor in model_tensors(trainer.model).items():
         assert tensor.equal(training[f"model/{name}"])
         assert saved[name].equal(scored[-1][name])

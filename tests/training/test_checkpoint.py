@@ -18,7 +18,9 @@ from jumok.training.checkpoint import Checkpoints
 
 def save(checkpoints, step, *, best=False, value=None):
     tensors = {"weight": torch.full((2, 3), float(step if value is None else value))}
-    checkpoints.save(step, weights=tensors, training={"model/weight": tensors["weight"]}, facts={"step": step}, best=best)
+    checkpoints.save(
+        step, weights=tensors, training={"model/weight": tensors["weight"]}, facts={"step": step}, best=best
+    )
 
 
 @pytest.fixture
@@ -63,7 +65,14 @@ def test_a_reader_finds_a_whole_last_and_best_at_every_moment(checkpoints, monke
 
         return call
 
-    for owner, name in [(Path, "rename"), (Path, "replace"), (Path, "symlink_to"), (Path, "unlink"), (checkpoint, "save_file"), (checkpoint, "_sync")]:
+    for owner, name in [
+        (Path, "rename"),
+        (Path, "replace"),
+        (Path, "symlink_to"),
+        (Path, "unlink"),
+        (checkpoint, "save_file"),
+        (checkpoint, "_sync"),
+    ]:
         monkeypatch.setattr(owner, name, watched(getattr(owner, name)))
     for step in (2, 3, 4):
         save(checkpoints, step, best=True)
@@ -87,7 +96,10 @@ def test_a_full_disk_is_told_and_leaves_the_old_checkpoint(failure, file, checkp
         real(tensors, path)
 
     monkeypatch.setattr(checkpoint, "save_file", full)
-    with pytest.raises(RunError, match=r"the disk of .*run is full: the checkpoint of step 5 could not be written; step-4 is whole\. Free some space"):
+    with pytest.raises(
+        RunError,
+        match=r"the disk of .*run is full: the checkpoint of step 5 could not be written; step-4 is whole\. Free some space",
+    ):
         save(checkpoints, 5)
     assert sorted(checkpoints.run.rglob("*")) == before
     assert float(checkpoints.load_weights("last")["weight"][0, 0]) == 4.0
@@ -143,9 +155,13 @@ def test_cut_off_files_are_told_with_a_way_out_that_works(checkpoints):
         save(checkpoints, step, best=True)
     path = checkpoints.run / "step-2/training.safetensors"
     path.write_bytes(path.read_bytes()[:50])
-    with pytest.raises(RunError, match=r"training\.safetensors is damaged \(50 bytes; was it cut off.* step-1 is another checkpoint") as error:
+    with pytest.raises(
+        RunError, match=r"training\.safetensors is damaged \(50 bytes; was it cut off.* step-1 is another checkpoint"
+    ) as error:
         checkpoints.load_training()
-    assert f"remove {checkpoints.run / 'step-2'} and type: ln -sfn step-1 {checkpoints.run / 'last'}" in str(error.value)
+    assert f"remove {checkpoints.run / 'step-2'} and type: ln -sfn step-1 {checkpoints.run / 'last'}" in str(
+        error.value
+    )
     shutil.rmtree(checkpoints.run / "step-2")
     os.system(str(error.value).partition("type: ")[2])
     assert checkpoints.load_training()[1] == {"step": 1}
@@ -174,7 +190,9 @@ def test_weights_that_do_not_fit_the_recipe_are_a_clear_error(run_recipe, tmp_pa
     run_recipe(tmp_path / "run", overrides=["training.steps=2"])
     recipe = tmp_path / "run/recipe.toml"
     recipe.write_text(recipe.read_text().replace("feedforward = 13", "feedforward = 17"))
-    with pytest.raises(RunError, match=r"weights do not fit the model: .*; recipe\.toml and the checkpoint do not belong together"):
+    with pytest.raises(
+        RunError, match=r"weights do not fit the model: .*; recipe\.toml and the checkpoint do not belong together"
+    ):
         api.load(tmp_path / "run")
     with pytest.raises(RunError, match="do not belong together"):
         run_recipe(tmp_path / "run", overrides=["training.steps=3", "model.feedforward=17"], resume=True)

@@ -13,16 +13,22 @@ from jumok.config import TrainingConfig
 from jumok.training.progress import Reporter, duration
 from jumok.training.trainer import Progress
 
-LINE = re.compile(r"step 3/23 · epoch 1 · loss \d+\.\d+ · perplexity [\d,.]+ · lr 6\.00e-03 · [\d,]+ tokens/s · \d+ s left")
+LINE = re.compile(
+    r"step 3/23 · epoch 1 · loss \d+\.\d+ · perplexity [\d,.]+ · lr 6\.00e-03 · [\d,]+ tokens/s · \d+ s left"
+)
 
 
 def test_a_plain_log_says_everything_without_control_characters(run_recipe, tmp_path):
     shown = run_recipe(tmp_path / "run").shown
     assert LINE.search(shown), shown
-    assert re.search(r"step 6 · val: loss [\d.]+ · perplexity [\d.]+ · bleu [\d.]+ · chrf [\d.]+ · exact_match [\d.]+  ← best", shown)
+    assert re.search(
+        r"step 6 · val: loss [\d.]+ · perplexity [\d.]+ · bleu [\d.]+ · chrf [\d.]+ · exact_match [\d.]+  ← best", shown
+    )
     samples = re.search(r"step 6 · val.*\n((?:    .*\n)+)", shown).group(1).splitlines()
     assert [line.split()[0] for line in samples] == ["source", "reference", "jumok"] * 2
-    assert re.search(r"done at step 23 after \d+ s in training \([\d.]+% of it outside .*\); best loss at step \d+", shown)
+    assert re.search(
+        r"done at step 23 after \d+ s in training \([\d.]+% of it outside .*\); best loss at step \d+", shown
+    )
     assert re.search(r"transformer, [\d,]+ parameters, 300 pairs, on cpu", shown)
     assert not [letter for letter in shown if not letter.isprintable() and letter != "\n"]
     assert max(map(len, shown.splitlines())) < 200
@@ -35,7 +41,12 @@ def test_long_lines_are_not_broken_in_a_log(run_recipe, tmp_path):
 
 def rows(step=3):
     log = {"step": step, "epoch": 0, "loss": 2.0, "nll": 1.0, "learning_rate": 0.5, "gradient_norm": 1.0}
-    evaluation = {"step": step, "evaluation": {"loss": 1.5, "bleu": 30.0, "signature": "x"}, "best": True, "evaluation_seconds": 75}
+    evaluation = {
+        "step": step,
+        "evaluation": {"loss": 1.5, "bleu": 30.0, "signature": "x"},
+        "best": True,
+        "evaluation_seconds": 75,
+    }
     return log, evaluation
 
 
@@ -134,7 +145,9 @@ def boards(monkeypatch):
     return opened
 
 
-def test_tensorboard_gets_every_number_and_a_resumed_run_hides_what_it_does_again(boards, run_recipe, assert_same_run, tmp_path):
+def test_tensorboard_gets_every_number_and_a_resumed_run_hides_what_it_does_again(
+    boards, run_recipe, assert_same_run, tmp_path
+):
     run_recipe(tmp_path / "broken", at={8: lambda: signal.raise_signal(signal.SIGINT)})
     run_recipe(tmp_path / "broken", resume=True)
     run_recipe(tmp_path / "whole")

@@ -115,7 +115,12 @@ def test_going_on_leaves_the_checkpoint_it_began_from_alone(run_recipe, tmp_path
     run_recipe(tmp_path / "run", at={4: lambda: signal.raise_signal(signal.SIGINT)}, overrides=["training.average=ema"])
     path = tmp_path / "run/step-4/training.safetensors"
     before = path.read_bytes()
-    run_recipe(tmp_path / "run", resume=True, at={6: lambda: signal.raise_signal(signal.SIGINT)}, overrides=["training.average=ema"])
+    run_recipe(
+        tmp_path / "run",
+        resume=True,
+        at={6: lambda: signal.raise_signal(signal.SIGINT)},
+        overrides=["training.average=ema"],
+    )
     assert path.read_bytes() == before
 
 

@@ -97,7 +97,13 @@ def test_the_log_has_its_columns_and_sums(toy, tmp_path):
 
     toy.trainer(tmp_path / "run", loss=loss, **options).train()
     found = [json.loads(line) for line in (tmp_path / "run/metrics.jsonl").read_text().splitlines()]
-    assert [(row["step"], "evaluation" in row) for row in found] == [(4, False), (5, True), (8, False), (10, False), (10, True)]
+    assert [(row["step"], "evaluation" in row) for row in found] == [
+        (4, False),
+        (5, True),
+        (8, False),
+        (10, False),
+        (10, True),
+    ]
     logged = [row for row in found if "evaluation" not in row]
     config = TrainingConfig(**options, warmup=3)
     for row, (first, last) in zip(logged, [(1, 4), (5, 8), (9, 10)], strict=True):
@@ -114,7 +120,9 @@ def test_the_log_has_its_columns_and_sums(toy, tmp_path):
 
 
 def test_target_tokens_of_a_real_run_count_end_tokens_and_no_padding(run_recipe, tmp_path, rows):
-    job = run_recipe(tmp_path / "run", overrides=["training.batch_tokens=100000", "training.steps=2", "training.log_every=1"])
+    job = run_recipe(
+        tmp_path / "run", overrides=["training.batch_tokens=100000", "training.steps=2", "training.log_every=1"]
+    )
     whole = int(job.task.corpora.train.target.lengths.sum()) + len(job.task.corpora.train)  # a batch is the whole set
     assert [row["target_tokens"] for row in rows(tmp_path / "run") if "loss" in row] == [whole, 2 * whole]
 
@@ -250,13 +258,24 @@ def test_an_infinite_gradient_of_a_finite_loss_is_caught_too(toy, tmp_path):
         found = toy.loss(model, batch, step)
         return Loss(found.total + (model.first.bias * 0).abs().sqrt().sum(), found.count)
 
-    with pytest.raises(TrainingError, match=r"the gradient's norm became (nan|inf) at step 1 .*No checkpoint had been saved yet"):
+    with pytest.raises(
+        TrainingError, match=r"the gradient's norm became (nan|inf) at step 1 .*No checkpoint had been saved yet"
+    ):
         toy.trainer(tmp_path / "run", loss=loss).train()
 
 
 def test_a_real_run_with_an_absurd_rate_ends_in_a_sentence_and_keeps_a_usable_checkpoint(run_recipe, tmp_path):
-    overrides = ["training.learning_rate=1e30", "training.warmup=0", "training.save_every=1", "training.clip=0.0", "model.norm_position=pre"]
-    with pytest.raises(TrainingError, match=r"at step \d+ \(learning rate [\d.]+e\+\d+\), on this batch: \d+ pairs, the first: '[a-z ]+' → '[a-z ]+'"):
+    overrides = [
+        "training.learning_rate=1e30",
+        "training.warmup=0",
+        "training.save_every=1",
+        "training.clip=0.0",
+        "model.norm_position=pre",
+    ]
+    with pytest.raises(
+        TrainingError,
+        match=r"at step \d+ \(learning rate [\d.]+e\+\d+\), on this batch: \d+ pairs, the first: '[a-z ]+' → '[a-z ]+'",
+    ):
         run_recipe(tmp_path / "run", overrides=overrides)
     assert api.load(tmp_path / "run", checkpoint="last")
 
@@ -293,7 +312,9 @@ def test_an_optimizer_put_back_goes_on_alike(kind, toy):
 
     step(models[0], optimizers[0])
     models[1].load_state_dict(models[0].state_dict())
-    load_optimizer_tensors(optimizers[1], {name: tensor.clone() for name, tensor in optimizer_tensors(optimizers[0]).items()})
+    load_optimizer_tensors(
+        optimizers[1], {name: tensor.clone() for name, tensor in optimizer_tensors(optimizers[0]).items()}
+    )
     for model, optimizer in zip(models, optimizers, strict=True):
         step(model, optimizer)
     for ours, theirs in zip(models[0].parameters(), models[1].parameters(), strict=True):
