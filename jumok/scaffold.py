@@ -88,6 +88,7 @@ dropout = {sizes.subword_dropout}                 # split words differently now 
 name = "transformer"
 preset = "{sizes.preset}"               # tiny, small, base or big: by the number of pairs
 dropout = {sizes.dropout}                 # more for little data, less for much
+norm_position = "pre"         # norm before each part: safer at high learning rates than the paper's "post"
 
 [training]
 steps = {steps}                 # about {sizes.epochs} rounds through the data
