@@ -18,8 +18,8 @@ from jumok.nn.state import KeyValueCache
 
 # B batch · R rows (hypotheses) · H heads · Q queries · K keys · D width · d head width · v value width
 
-# Queries, keys and values start smaller than the other projections: at full size a post-norm encoder of four layers
-# mixes its positions until they are all alike, and cross-attention never finds anything to tell apart.
+# Queries, keys and values start smaller than the other projections, as in torch.nn.MultiheadAttention; docs/log.md
+# tells what a larger start did to a post-norm encoder.
 INPUT_GAIN = 1 / math.sqrt(2)
 
 
