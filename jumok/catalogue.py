@@ -25,6 +25,10 @@ class Entry:
 
 
 MODELS = {
+    "seq2seq": Entry(
+        "recurrent encoder-decoder, with attention or without (Sutskever 2014, Bahdanau 2015)",
+        "jumok.models.seq2seq:Seq2Seq",
+    ),
     "transformer": Entry("Transformer, encoder-decoder (Vaswani et al. 2017)", "jumok.models.transformer:Transformer"),
 }
 

@@ -19,7 +19,7 @@ from jumok.nn.feedforward import Activation
 from jumok.nn.masks import over_keys
 from jumok.nn.norms import NormKind
 from jumok.nn.positions import Join, PositionKind, Positions
-from jumok.nn.state import AttendingState, KeyValueCache, Memory
+from jumok.nn.state import AttendingState, KeyValueCache, Memory, SharedMemory
 from jumok.nn.transformer import Decoder, Encoder, LayerOptions
 
 # B batch · R rows · S source · T target · D width · V vocabulary
@@ -179,13 +179,16 @@ class Transformer(nn.Module):
         """Return the state of one empty row a sentence."""
         sentences = len(memory.mask)
         cache = KeyValueCache(sentences, len(self.decoder.layers))
-        return AttendingState(cache, self._remember(memory), memory.mask, torch.arange(sentences))
+        parts = [part for pair in self._remember(memory) for part in pair]
+        return AttendingState(cache, SharedMemory(parts, memory.mask, torch.arange(sentences)))
 
     def extend(self, tokens: Tensor, state: AttendingState) -> tuple[Tensor, AttendingState]:
         """Write tokens (R, n) to the rows; return logits (R, n, V) of what comes next, and the new state."""
-        tokens = tokens.to(state.mask.device)
+        tokens = tokens.to(state.memory.mask.device)
         first = state.cache.longest if state.cache.even else state.cache.lengths.to(tokens.device)
-        features = self._decode(self.embed_target(tokens, first), state.remembered, state.mask, cache=state.cache)
+        features = self._decode(
+            self.embed_target(tokens, first), state.remembered, state.memory.mask, cache=state.cache
+        )
         return self.project(features), state
 
     def _remember(self, memory: Memory) -> list[tuple[Tensor, Tensor]]:

@@ -26,6 +26,11 @@ INPUT_GAIN = 1 / math.sqrt(2)
 def attention_weights(query: Tensor, key: Tensor, mask: Tensor | None = None, *, scale: float | None = None) -> Tensor:
     """Return softmax(Q Kᵀ · scale) (B, H, Q, K); scale is 1/√d by default; masked scores count as −∞."""
     scores = query @ key.transpose(-2, -1) * (1 / math.sqrt(query.shape[-1]) if scale is None else scale)
+    return masked_softmax(scores, mask)
+
+
+def masked_softmax(scores: Tensor, mask: Tensor | None = None) -> Tensor:
+    """Return the softmax over the last axis of scores; masked ones count as −∞."""
     if mask is None:
         return scores.softmax(dim=-1)
     # −∞ everywhere would give NaN: a row that may look at nothing is all zeros instead.

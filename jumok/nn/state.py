@@ -131,58 +131,91 @@ def _join_padded(ours: Tensor | None, new: Tensor | None, rows: tuple[int, int])
     return torch.cat([F.pad(part, (0, 0, 0, longest - part.shape[2])) for part in (ours, new)])
 
 
-class AttendingState:
-    """The state of a Transformer decoder: its own keys and values, and each sentence's, projected once."""
+class SharedMemory:
+    """What rows know of their sentences: rows of one sentence stand side by side and share its tensors."""
 
-    def __init__(
-        self, cache: KeyValueCache, remembered: list[tuple[Tensor, Tensor]], mask: Tensor, owner: Tensor
-    ) -> None:
-        self.cache = cache
-        self.remembered = remembered  # a layer's keys and values of the source: (B, H, S, d)
+    def __init__(self, parts: list[Tensor], mask: Tensor, owner: Tensor) -> None:
+        self.parts = parts  # each (B, …, S, width)
         self.mask = mask  # (B, S)
-        self.owner = owner  # (R,): the sentence of each row, ascending
-        self.hides = not bool(mask.all())
+        self.owner = owner  # (R,): the sentence of each row, ascending, equally many rows a sentence
 
-    @property
-    def rows(self) -> int:
-        """How many hypotheses there are."""
-        return len(self.owner)
-
-    def select(self, rows: Tensor) -> "AttendingState":
-        """Return the state of rows; memories nobody needs any more are dropped, the others shared."""
-        cache = self.cache
-        if len(rows) != self.rows or not torch.equal(rows, torch.arange(self.rows)):
-            cache = cache.select(rows)
+    def select(self, rows: Tensor) -> "SharedMemory":
+        """Return the memory of rows; sentences nobody needs any more are dropped."""
         sentences, owner = torch.unique_consecutive(self.owner[rows], return_inverse=True)
-        return self._keep(cache, sentences, owner)
+        return self._keep(sentences, owner)
 
-    def join(self, other: "AttendingState") -> "AttendingState":
-        """Return both states' rows, ours first."""
+    def join(self, other: "SharedMemory") -> "SharedMemory":
+        """Return both memories, our rows first."""
         width = max(self.mask.shape[1], other.mask.shape[1])
-
-        def stack(ours: Tensor, new: Tensor) -> Tensor:
-            return torch.cat([F.pad(part, (0, 0, 0, width - part.shape[2])) for part in (ours, new)])
-
-        remembered = [
-            (stack(key, new_key), stack(value, new_value))
-            for (key, value), (new_key, new_value) in zip(self.remembered, other.remembered, strict=True)
+        parts = [
+            torch.cat([F.pad(part, (0, 0, 0, width - part.shape[-2])) for part in both])
+            for both in zip(self.parts, other.parts, strict=True)
         ]
-        mask = torch.cat([F.pad(part.mask, (0, width - part.mask.shape[1])) for part in (self, other)])
-        both = AttendingState(self.cache.join(other.cache), remembered, mask, self.owner)
-        return both._keep(both.cache, torch.arange(len(mask)), torch.cat([self.owner, other.owner + len(self.mask)]))
+        mask = torch.cat([F.pad(memory.mask, (0, width - memory.mask.shape[1])) for memory in (self, other)])
+        owner = torch.cat([self.owner, other.owner + len(self.mask)])
+        return SharedMemory(parts, mask, owner)._keep(torch.arange(len(mask)), owner)
 
-    def _keep(self, cache: KeyValueCache, sentences: Tensor, owner: Tensor) -> "AttendingState":
-        """Return the state of these sentences' memories, laid out with equally many rows a sentence."""
+    def _keep(self, sentences: Tensor, owner: Tensor) -> "SharedMemory":
+        """Return the memory of these sentences, laid out with equally many rows a sentence."""
         group = len(owner) // max(len(sentences), 1)
         if not torch.equal(owner, torch.arange(len(sentences)).repeat_interleave(group)):
             sentences, owner = sentences[owner], torch.arange(len(owner))  # uneven: a memory for each row
         if torch.equal(sentences, torch.arange(len(self.mask))):
-            return AttendingState(cache, self.remembered, self.mask, owner)
+            return SharedMemory(self.parts, self.mask, owner)
         chosen = sentences.to(self.mask.device)
         mask = self.mask.index_select(0, chosen)
         width = int(mask.sum(dim=1).max()) if len(mask) else 0  # the longest source left
-        remembered = [
-            (key.index_select(0, chosen)[:, :, :width], value.index_select(0, chosen)[:, :, :width])
-            for key, value in self.remembered
-        ]
-        return AttendingState(cache, remembered, mask[:, :width], owner)
+        return SharedMemory(
+            [part.index_select(0, chosen)[..., :width, :] for part in self.parts], mask[:, :width], owner
+        )
+
+
+class AttendingState:
+    """The state of a Transformer decoder: its own keys and values, and each sentence's, projected once."""
+
+    def __init__(self, cache: KeyValueCache, memory: SharedMemory) -> None:
+        self.cache = cache
+        self.memory = memory  # each layer's keys, then its values: (B, H, S, d)
+
+    @property
+    def rows(self) -> int:
+        """How many hypotheses there are."""
+        return len(self.memory.owner)
+
+    @property
+    def remembered(self) -> list[tuple[Tensor, Tensor]]:
+        """Each layer's keys and values of the sources."""
+        return list(zip(self.memory.parts[::2], self.memory.parts[1::2], strict=True))
+
+    def select(self, rows: Tensor) -> "AttendingState":
+        """Return the state of rows."""
+        if len(rows) == self.rows and torch.equal(rows, torch.arange(self.rows)):
+            return self
+        return AttendingState(self.cache.select(rows), self.memory.select(rows))
+
+    def join(self, other: "AttendingState") -> "AttendingState":
+        """Return both states' rows, ours first."""
+        return AttendingState(self.cache.join(other.cache), self.memory.join(other.memory))
+
+
+class RecurrentState:
+    """The state of a recurrent decoder: a few vectors a row, and each sentence's memory."""
+
+    def __init__(self, vectors: list[Tensor], memory: SharedMemory) -> None:
+        self.vectors = vectors  # each (R, width): hidden states, cells, what was attended to
+        self.memory = memory
+
+    @property
+    def rows(self) -> int:
+        """How many hypotheses there are."""
+        return len(self.memory.owner)
+
+    def select(self, rows: Tensor) -> "RecurrentState":
+        """Return the state of rows."""
+        chosen = rows.to(self.memory.mask.device)
+        return RecurrentState([vector.index_select(0, chosen) for vector in self.vectors], self.memory.select(rows))
+
+    def join(self, other: "RecurrentState") -> "RecurrentState":
+        """Return both states' rows, ours first."""
+        vectors = [torch.cat(both) for both in zip(self.vectors, other.vectors, strict=True)]
+        return RecurrentState(vectors, self.memory.join(other.memory))

@@ -10,8 +10,24 @@ from jumok.nn.masks import padding_mask
 SOURCE_VOCABULARY, TARGET_VOCABULARY = 31, 29
 
 # Small sizes, distinct primes where the model allows it; each model lists the options that change its computation.
-SIZES = {"transformer": {"layers": 2, "width": 22, "heads": 2, "feedforward": 13, "dropout": 0.0}}
+SIZES = {
+    "seq2seq": {"layers": 1, "width": 22, "dropout": 0.0},
+    "transformer": {"layers": 2, "width": 22, "heads": 2, "feedforward": 13, "dropout": 0.0},
+}
 VARIANTS: dict[str, dict[str, dict]] = {
+    "seq2seq": {
+        "mlp": {},
+        "dot": {"attention": "dot", "cell": "lstm"},
+        "bilinear": {"attention": "bilinear", "encoder_width": 14, "cell": "rnn"},
+        "before": {"attend": "before", "layers": 2},
+        "before, lstm": {"attend": "before", "cell": "lstm", "encoder_width": 14},
+        "input feeding": {"input_feeding": True, "layers": 2},
+        "input feeding, lstm": {"input_feeding": True, "cell": "lstm"},
+        "one way, reversed": {"bidirectional": False, "reverse_source": True, "attention": "bilinear"},
+        "fixed context": {"attention": "none", "layers": 2},
+        "fixed context, every step": {"attention": "none", "context": "every", "cell": "lstm", "encoder_width": 14},
+        "untied": {"tied": False, "shared_embeddings": False},
+    },
     "transformer": {
         "default": {},
         "pre-norm": {"norm_position": "pre"},
@@ -33,6 +49,11 @@ VARIANTS: dict[str, dict[str, dict]] = {
 }
 # Declared exceptions: batch norm in training mixes the examples of a batch (see norms.py).
 MIXES_EXAMPLES = {"batch norm"}
+# A fixed context vector has nothing to show, and says so by an empty record.
+BLIND = {"fixed context", "fixed context, every step"}
+# Handicapped on purpose: the claims gallery measures by how much.
+HANDICAPPED = {"no residual", "no feed-forward", "unscaled"}
+WIDER = {"seq2seq": {"width": 32}, "transformer": {"width": 32, "feedforward": 37}}
 
 CASES = [(name, variant) for name in MODELS for variant in VARIANTS[name]]
 

@@ -9,7 +9,7 @@ from torch.testing import assert_close
 from jumok.models.transformer import Transformer
 from jumok.nn.batch import PairBatch
 from jumok.nn.masks import padding_mask
-from jumok.nn.state import AttendingState, KeyValueCache
+from jumok.nn.state import AttendingState, KeyValueCache, SharedMemory
 
 SOURCES = (7, 3, 5, 2)
 VOCABULARY = 29
@@ -60,7 +60,7 @@ class Follower:
     def check(self, seed=0):
         """Extend by one token and compare every row with a pass over all its tokens from the start."""
         assert self.state.rows == len(self.histories) == len(self.state.cache.lengths)
-        assert len(self.state.owner) % max(len(self.state.mask), 1) == 0
+        assert len(self.state.memory.owner) % max(len(self.state.memory.mask), 1) == 0
         assert self.state.cache.lengths.tolist() == [len(written) for _, written in self.histories]
         if not self.histories:
             return
@@ -108,7 +108,7 @@ def test_an_empty_selection_is_an_empty_state_that_can_be_joined(model):
     follower.check()
     follower.select([])
     assert follower.state.rows == 0
-    assert follower.state.mask.shape[0] == 0
+    assert follower.state.memory.mask.shape[0] == 0
     other = Follower(model, [2, 3])
     other.check()
     other.check(1)
@@ -138,10 +138,10 @@ def test_hypotheses_of_a_sentence_share_its_memory(model):
     follower = Follower(model, [0, 1])
     follower.check()
     follower.select([0, 0, 0, 1, 1, 1])
-    assert len(follower.state.mask) == 2
+    assert len(follower.state.memory.mask) == 2
     follower.check(1)
     follower.select([2, 0, 1, 4, 4, 3])
-    assert len(follower.state.mask) == 2
+    assert len(follower.state.memory.mask) == 2
     follower.check(2)
 
 
@@ -159,7 +159,7 @@ def test_memories_nobody_needs_are_dropped_and_narrowed(model):
     follower = Follower(model, [0, 1, 3], extra=4)
     follower.check()
     follower.select([1, 2])
-    assert follower.state.mask.shape == (2, SOURCES[1])
+    assert follower.state.memory.mask.shape == (2, SOURCES[1])
     assert {key.shape[2] for key, _ in follower.state.remembered} == {SOURCES[1]}
     follower.check(1)
 
@@ -168,7 +168,7 @@ def test_selecting_everything_copies_nothing(model):
     state = Follower(model, [0, 1]).state
     selected = state.select(torch.arange(2))
     assert selected.cache is state.cache
-    assert selected.remembered is state.remembered
+    assert selected.memory.parts is state.memory.parts
 
 
 # --- the cache by itself
@@ -243,7 +243,6 @@ def test_empty_caches_join_and_select():
 
 
 def test_the_state_reports_its_rows():
-    state = AttendingState(
-        KeyValueCache(6, 0), [], torch.ones(2, 3, dtype=torch.bool), torch.tensor([0, 0, 0, 1, 1, 1])
-    )
+    memory = SharedMemory([], torch.ones(2, 3, dtype=torch.bool), torch.tensor([0, 0, 0, 1, 1, 1]))
+    state = AttendingState(KeyValueCache(6, 0), memory)
     assert state.rows == 6
