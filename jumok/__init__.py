@@ -9,6 +9,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "Predictor": "jumok.api",
     "check": "jumok.api",
+    "compare": "jumok.api",
     "evaluate": "jumok.api",
     "load": "jumok.api",
     "train": "jumok.api",
@@ -23,6 +24,7 @@ __all__ = [
     "JumokError",
     "Predictor",
     "check",
+    "compare",
     "evaluate",
     "load",
     "observe",
@@ -30,7 +32,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from jumok.api import Predictor, check, evaluate, load, train
+    from jumok.api import Predictor, check, compare, evaluate, load, train
     from jumok.errors import JumokError
     from jumok.nn.observe import AttentionMap, AttentionRecord, observe
 

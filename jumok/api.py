@@ -1,4 +1,4 @@
-"""The one door: train(), evaluate(), load() → Predictor, check(). Command line, server and notebooks come through here.
+"""The one door: train(), evaluate(), compare(), load() → Predictor, check(). Command line, server and notebooks come through here.
 
 recipe → task (data, tokenizers) → model → trainer → run folder → load → answers and scores
 """
@@ -15,6 +15,7 @@ import torch
 from rich.console import Console
 
 from jumok.catalogue import MODELS, TASKS, task_class
+from jumok.comparison import Comparison, check_can_draw, compare_runs, draw_lengths, name_runs
 from jumok.config import Corpus, DecodingConfig, TokenizerConfig, TrainingConfig
 from jumok.data.parallel import Progress
 from jumok.data.store import PairStore
@@ -30,7 +31,19 @@ from jumok.scaffold import new_recipe
 from jumok.training.average import load_tensors
 from jumok.training.checkpoint import Checkpoints
 
-__all__ = ["Job", "Predictor", "check", "evaluate", "load", "new_recipe", "prepare_job", "recipe_schema", "train"]
+__all__ = [
+    "Comparison",
+    "Job",
+    "Predictor",
+    "check",
+    "compare",
+    "evaluate",
+    "load",
+    "new_recipe",
+    "prepare_job",
+    "recipe_schema",
+    "train",
+]
 
 
 def train(
@@ -79,6 +92,49 @@ def evaluate(
 ) -> dict[str, dict[str, Any]]:
     """Return the scores of each corpus of a split, or of two files, by label."""
     predictor = run if isinstance(run, Predictor) else load(run, checkpoint=checkpoint)
+    stores = _stores(predictor, split=split, source=source, target=target, data=data)
+    options = options or predictor.options
+    if beam is not None:
+        options = DecodingConfig.parse(options.model_dump() | {"beam": beam}, "decoding")
+    results = {}
+    for label, store in stores.items():
+        results[label] = _score(predictor, store, options, partial(_tell, progress, label, len(store)))
+    return results
+
+
+def compare(
+    runs: Sequence[str | Path],
+    *,
+    split: str = "val",
+    source: str | Path | None = None,
+    target: str | Path | None = None,
+    data: str | Path | None = None,
+    checkpoint: str = "best",
+    beam: int | None = None,
+    png: str | Path | None = None,
+    progress: Callable[[str, int, int], None] = lambda name, done, total: None,
+) -> dict[str, Comparison]:
+    """Return runs side by side on each corpus of a split, or on two files, by label; the first run is the baseline.
+
+    png draws BLEU against the length of the source. progress is told run, sentences done since the last call, and all.
+    """
+    names = name_runs(runs)
+    if png is not None:
+        check_can_draw(Path(png))
+    predictors = {name: load(run, checkpoint=checkpoint) for name, run in zip(names, runs, strict=True)}
+    stores = [
+        _stores(predictor, split=split, source=source, target=target, data=data) for predictor in predictors.values()
+    ]
+    comparisons = compare_runs(predictors, stores, checkpoint=checkpoint, beam=beam, progress=progress)
+    if png is not None:
+        draw_lengths(comparisons, Path(png))
+    return comparisons
+
+
+def _stores(
+    predictor: Predictor, *, split: str, source: str | Path | None, target: str | Path | None, data: str | Path | None
+) -> dict[str, PairStore]:
+    """Return the pairs of each corpus of a split, or of two files, by label."""
     if split not in ("train", "val", "test"):
         raise ConfigError(f"--split {split}: must be train, val or test")
     if bool(source) != bool(target):
@@ -90,16 +146,8 @@ def evaluate(
         corpus = Corpus(
             source=os.fspath(Path(source).absolute()), target=os.fspath(Path(target).absolute()), name=Path(target).name
         )
-        stores = {corpus.label: corpora.corpus_store(corpus)}
-    else:
-        stores = corpora.evaluation(split)  # type: ignore[arg-type]
-    options = options or predictor.options
-    if beam is not None:
-        options = DecodingConfig.parse(options.model_dump() | {"beam": beam}, "decoding")
-    results = {}
-    for label, store in stores.items():
-        results[label] = _score(predictor, store, options, partial(_tell, progress, label, len(store)))
-    return results
+        return {corpus.label: corpora.corpus_store(corpus)}
+    return corpora.evaluation(split)  # type: ignore[arg-type]
 
 
 def _tell(progress: Callable[[str, int, int], None], label: str, total: int, done: int) -> None:

@@ -25,8 +25,12 @@ class Entry:
 
 
 MODELS = {
+    "recurrent-classifier": Entry(
+        "sequence → last recurrent state → class: the plain baseline",
+        "jumok.models.recurrent_classifier:RecurrentClassifier",
+    ),
     "seq2seq": Entry(
-        "recurrent encoder-decoder, with attention or without (Sutskever 2014, Bahdanau 2015)",
+        "recurrent encoder-decoder, with attention or without (Sutskever 2014, Bahdanau 2015, Luong 2015)",
         "jumok.models.seq2seq:Seq2Seq",
     ),
     "transformer": Entry("Transformer, encoder-decoder (Vaswani et al. 2017)", "jumok.models.transformer:Transformer"),
@@ -58,3 +62,11 @@ def model_class(name: str) -> Any:
 def task_class(name: str) -> Any:
     """Return the task of a name."""
     return find("task", name, TASKS).load()
+
+
+def check_model_fits(task: str, model: str) -> None:
+    """Refuse a model that was not made for a task."""
+    fitting = model_class(model).tasks
+    if task not in fitting:
+        others = [name for name in MODELS if task in model_class(name).tasks]
+        raise ConfigError(f"model '{model}' is for {', '.join(fitting)}, not for {task}; use {' or '.join(others)}")

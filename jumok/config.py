@@ -147,6 +147,12 @@ class TrainingConfig(Section):
     weight_decay: float = Field(0.0, ge=0.0)
     clip: float = Field(1.0, ge=0.0, description="largest gradient norm; 0 = off")
     label_smoothing: float = Field(0.1, ge=0.0, lt=1.0)
+    teacher_forcing: float = Field(
+        1.0, ge=0.0, le=1.0, description="share of true tokens among a decoder's inputs; the rest it wrote itself"
+    )
+    teacher_forcing_decay: float = Field(
+        0.0, ge=0.0, le=1.0, description="how much lower teacher_forcing is at the last step, on a straight line"
+    )
     average: Literal["none", "last", "ema"] = Field("none", description="weights that are scored and saved for use")
     average_last: int = Field(5, ge=1, description="average = 'last': how many saves are averaged")
     average_decay: float = Field(

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from jumok import __version__
-from jumok.catalogue import model_class, task_class
+from jumok.catalogue import check_model_fits, model_class, task_class
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import RunError
 from jumok.recipe import Recipe, read_recipe
@@ -97,12 +97,14 @@ class Run:
 
 def load_recipe(recipe: str | Path, overrides: list[str] | tuple[str, ...] = ()) -> Recipe:
     """Return a recipe with its sections checked by the classes of its task and model."""
-    return read_recipe(
+    loaded = read_recipe(
         recipe,
         overrides,
         data_class=lambda name: task_class(name).Data,
         model_class=lambda name: model_class(name).Config,
     )
+    check_model_fits(loaded.task, loaded.model.name)
+    return loaded
 
 
 @contextmanager

@@ -65,6 +65,7 @@ def test_overrides_are_typed(recipe):
         ("tokenizer.kind=bpee", "must be 'bpe', 'unigram', 'word' or 'character'"),
         ("width", "must look like section.key=value"),
         ("model=3", r"model must be a table"),
+        ("model.name=recurrent-classifier", r"is for classification, not for translation; use seq2seq or transformer"),
     ],
 )
 def test_a_wrong_override_says_what_is_right(recipe, override, message):

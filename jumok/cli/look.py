@@ -11,7 +11,9 @@ def look(
     run: Path = typer.Argument(..., help="A run's folder.", autocompletion=run_folders),
     text: str = typer.Argument(..., help="The sentence to translate."),
     target: str | None = typer.Option(None, "--target", help="Look at this translation instead of the model's own."),
-    kind: str = typer.Option("cross", "--kind", help="cross (output looks at source), encoder or decoder."),
+    kind: str = typer.Option(
+        "", "--kind", help="cross or recurrent (output looks at source: the default), encoder, decoder."
+    ),
     layer: int | None = typer.Option(
         None, "--layer", min=1, help="One layer, counted from 1; the mean of all otherwise."
     ),
@@ -37,9 +39,15 @@ def look(
     changes = {"beam": beam} if beam else {}
     options = DecodingConfig.parse(predictor.options.model_dump() | changes, "decoding")
     explanation = predictor.explain(text, target=target, options=options, warn=warn_on(error_console()))
+    kinds = explanation.record.kinds
+    if not kinds:
+        typer.echo(f"{text}  →  {explanation.answer.text}")
+        typer.echo("This model has no attention to show: all that its decoder knows of the source is one vector.")
+        return
+    kind = kind or next((name for name in ("cross", "recurrent") if name in kinds), kinds[0])
     maps = explanation.record.of_kind(kind)
     if not maps:
-        raise ConfigError(f"--kind {kind}: this model has {', '.join(explanation.record.kinds) or 'no attention'}")
+        raise ConfigError(f"--kind {kind}: this model has {', '.join(kinds)}")
     if layer is not None and layer > len(maps):
         raise ConfigError(f"--layer {layer}: there are {len(maps)}")
     chosen = [maps[layer - 1]] if layer else maps

@@ -7,6 +7,7 @@ import typer
 
 from jumok.cli.cache import cache
 from jumok.cli.check import check
+from jumok.cli.compare import compare
 from jumok.cli.evaluate import evaluate
 from jumok.cli.fetch import fetch
 from jumok.cli.inventory import inventory
@@ -30,6 +31,7 @@ app.command()(check)
 app.command()(train)
 app.command()(new)
 app.command()(evaluate)
+app.command()(compare)
 app.command()(translate)
 app.command()(look)
 app.command()(fetch)

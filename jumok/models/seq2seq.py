@@ -83,6 +83,7 @@ class Seq2Seq(nn.Module):
     """Translate one sequence into another with a recurrent encoder and decoder."""
 
     Config = Seq2SeqConfig
+    tasks = ("translation",)
     differentiable_steps = True  # extend can be trained through: scheduled sampling is possible
     limit = 0
 
@@ -110,6 +111,11 @@ class Seq2Seq(nn.Module):
             self.project.weight = target_table.weight
         else:
             nn.init.xavier_uniform_(self.project.weight)
+
+    @property
+    def looks_at_source(self) -> bool:
+        """Whether there is an attention over the source."""
+        return self.config.attention != "none"
 
     def _table(self, vocabulary: int) -> nn.Embedding:
         table = nn.Embedding(vocabulary, self.config.width)

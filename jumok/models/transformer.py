@@ -115,6 +115,8 @@ class Transformer(nn.Module):
     """Translate one sequence into another."""
 
     Config = TransformerConfig
+    tasks = ("translation",)
+    looks_at_source = True
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()

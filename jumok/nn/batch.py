@@ -36,3 +36,16 @@ class PairBatch:
             self.targets.to(device),
             self.target_mask.to(device),
         )
+
+
+@dataclass(frozen=True)
+class LabelBatch:
+    """Sequences and the class of each."""
+
+    source: Tensor  # (B, S) ids
+    source_mask: Tensor  # (B, S)
+    labels: Tensor  # (B,)
+
+    def to(self, device: torch.device) -> Self:
+        """Return the batch on device."""
+        return type(self)(self.source.to(device), self.source_mask.to(device), self.labels.to(device))

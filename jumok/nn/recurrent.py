@@ -33,12 +33,14 @@ class RecurrentEncoder(nn.Module):
 
     def forward(self, x: Tensor, mask: Tensor) -> tuple[Tensor, list[Tensor]]:
         """Return states (B, S, W), zero at padding, and vectors (B, W): each layer's state, then each LSTM cell."""
-        if bool(mask.all()):
-            states, last = self.cells(x)
-        else:
-            packed = pack_padded_sequence(x, mask.sum(dim=1).cpu(), batch_first=True, enforce_sorted=False)
-            output, last = self.cells(packed)
-            states, _ = pad_packed_sequence(output, batch_first=True, total_length=x.shape[1])
+        x = x.to(next(self.parameters()).dtype)
+        with torch.autocast("cpu", enabled=False):  # many CPUs have no LSTM in bf16
+            if bool(mask.all()):
+                states, last = self.cells(x)
+            else:
+                packed = pack_padded_sequence(x, mask.sum(dim=1).cpu(), batch_first=True, enforce_sorted=False)
+                output, last = self.cells(packed)
+                states, _ = pad_packed_sequence(output, batch_first=True, total_length=x.shape[1])
         kinds = last if isinstance(last, tuple) else (last,)
         return states, [vector for kind in kinds for vector in self._by_layer(kind)]
 
@@ -65,12 +67,14 @@ class RecurrentStack(nn.Module):
 
     def run(self, x: Tensor, vectors: list[Tensor]) -> tuple[Tensor, list[Tensor]]:
         """Return the top layer's states (R, n, W) of inputs x (R, n, I), and the vectors after the last step."""
-        states = torch.stack(vectors[: self.layers])
-        if self.kind == "lstm":
-            output, last = self.cells(x, (states, torch.stack(vectors[self.layers :])))
-            return output, [*last[0], *last[1]]
-        output, hidden = self.cells(x, states)
-        return output, list(hidden)
+        dtype = self._weight("weight_ih", 0).dtype
+        x, states = x.to(dtype), torch.stack(vectors[: self.layers]).to(dtype)
+        with torch.autocast("cpu", enabled=False):  # many CPUs have no LSTM in bf16
+            if self.kind == "lstm":
+                output, last = self.cells(x, (states, torch.stack(vectors[self.layers :]).to(dtype)))
+                return output, [*last[0], *last[1]]
+            output, hidden = self.cells(x, states)
+            return output, list(hidden)
 
     def input_gates(self, x: Tensor) -> Tensor:
         """Return what the first layer needs of all inputs x (R, n, I) at once: (R, n, G · W)."""
@@ -106,7 +110,7 @@ def gru_step(gates: Tensor, back: Tensor, state: Tensor) -> Tensor:
     width = state.shape[1]
     reset, update = torch.sigmoid(gates[:, : 2 * width] + back[:, : 2 * width]).chunk(2, dim=1)
     candidate = torch.tanh(gates[:, 2 * width :] + reset * back[:, 2 * width :])
-    return torch.lerp(candidate, state, update)
+    return torch.lerp(candidate.to(state.dtype), state, update.to(state.dtype))  # bf16 gates may meet an fp32 state
 
 
 def lstm_step(gates: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:

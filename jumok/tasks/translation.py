@@ -11,6 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from jumok.config import DecodingConfig, ParallelData
@@ -29,6 +30,7 @@ from jumok.nn.observe import mean_over_heads, observe
 from jumok.recipe import Recipe
 from jumok.tasks.losses import Loss, vocabulary_loss
 from jumok.tasks.pairs import Ids, PairBatches, collate
+from jumok.tasks.scheduled import sampled_logits, teacher_forcing_ratio
 
 # B batch · S source · T target
 
@@ -92,9 +94,16 @@ class Translation:
 
     def check_fits(self, model: nn.Module) -> None:
         """Refuse what cannot work before training starts: data past the position table, a score that is not taken."""
-        if self.recipe.training.monitor not in SCORES:
+        training = self.recipe.training
+        if training.monitor not in SCORES:
+            raise ConfigError(f"training.monitor = '{training.monitor}' is not among the scores: {', '.join(SCORES)}")
+        sampling = training.teacher_forcing < 1.0 or training.teacher_forcing_decay > 0.0
+        if sampling and not getattr(model, "differentiable_steps", False):
             raise ConfigError(
-                f"training.monitor = '{self.recipe.training.monitor}' is not among the scores: {', '.join(SCORES)}"
+                f"training.teacher_forcing = {training.teacher_forcing:g} with a decay of "
+                f"{training.teacher_forcing_decay:g} feeds a model its own tokens, step by step, and "
+                f"'{self.recipe.model.name}' cannot be trained through its steps; set teacher_forcing = 1 and "
+                "teacher_forcing_decay = 0, or model.name = 'seq2seq'"
             )
         limit, longest = int(getattr(model, "limit", 0)), self.longest
         if limit and longest > limit:
@@ -128,8 +137,16 @@ class Translation:
 
     def loss(self, model: nn.Module, batch: PairBatch, step: int) -> Loss:
         """Return the summed loss over the batch's target tokens; smoothed in training only."""
+        training = self.recipe.training
+        smoothing = training.label_smoothing if model.training else 0.0
+        ratio = teacher_forcing_ratio(step, training) if model.training else 1.0
+        if ratio < 1.0:
+            logits = sampled_logits(model, batch, ratio)[batch.target_mask].float()  # (N, V)
+            targets = batch.targets[batch.target_mask]
+            total = F.cross_entropy(logits, targets, reduction="sum", label_smoothing=smoothing)
+            plain = F.cross_entropy(logits.detach(), targets, reduction="sum")
+            return Loss(total, len(targets), {"nll": float(plain)})
         features = model.features(batch)[batch.target_mask]  # type: ignore[operator]  # (N, D)
-        smoothing = self.recipe.training.label_smoothing if model.training else 0.0
         total, plain = vocabulary_loss(features, model.project, batch.targets[batch.target_mask], smoothing=smoothing)  # type: ignore[arg-type]
         return Loss(total, len(features), {"nll": float(plain)})
 
@@ -228,6 +245,8 @@ class Translation:
 
 def covering(model: nn.Module) -> Callable[[Tensor, Any], tuple[Tensor, Any, Tensor]] | None:
     """Return an extend that also tells where the model looked in the source: (R, n, S), the mean of layers and heads."""
+    if not model.looks_at_source:
+        return None
 
     def extend(tokens: Tensor, state: Any) -> tuple[Tensor, Any, Tensor]:
         with observe(model) as record:

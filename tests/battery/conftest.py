@@ -55,7 +55,8 @@ BLIND = {"fixed context", "fixed context, every step"}
 HANDICAPPED = {"no residual", "no feed-forward", "unscaled"}
 WIDER = {"seq2seq": {"width": 32}, "transformer": {"width": 32, "feedforward": 37}}
 
-CASES = [(name, variant) for name in MODELS for variant in VARIANTS[name]]
+TRANSLATORS = [name for name in MODELS if "translation" in MODELS[name].load().tasks]
+CASES = [(name, variant) for name in TRANSLATORS for variant in VARIANTS[name]]
 
 
 def make_model(name: str, variant: str, **changes):

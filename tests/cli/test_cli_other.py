@@ -110,7 +110,7 @@ def test_completion_knows_commands_recipes_and_runs(copy_run, tmp_path):
         return shell(**variables).stdout.split()
 
     assert complete("jumok tra") == ["train", "translate"]
-    assert complete("jumok train dat") == ["dates-transformer"]
+    assert complete("jumok train dates-t") == ["dates-transformer"]
     assert set(complete("jumok check ")) == set(shipped_recipes())
     (tmp_path / "runs").mkdir()
     (tmp_path / "runs" / "copies").symlink_to(copy_run)

@@ -1,0 +1,123 @@
+"""How fast recurrent models with attention are trained: jumok beside OpenNMT-py and JoeyNMT.
+
+    python benchmarks/recurrent.py --data MULTI30K
+
+The same pairs, cut into the same tokens by jumok's tokenizer; the same sizes, from multi30k-recurrent.toml; each
+toolkit's own batching by tokens, trainer and optimizer. Target tokens are counted without padding, end token included.
+"""
+
+import argparse
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from contest import HERE, OURS, Entry, build_peers, hold, save, speed
+
+from jumok.data.store import PairStore
+from jumok.data.tokenizer import SPECIALS, Tokenizer
+from jumok.job import Job, prepare_job
+
+RECIPE = HERE / "multi30k-recurrent.toml"
+SCORES = {  # what each toolkit calls the same score
+    "bilinear": {"jumok": "bilinear", "OpenNMT-py": "general", "JoeyNMT": "luong"},
+    "mlp": {"jumok": "mlp", "OpenNMT-py": "mlp", "JoeyNMT": "bahdanau"},
+}
+DRIVERS = {OURS: "train_jumok.py", "OpenNMT-py": "train_opennmt.py", "JoeyNMT": "train_joeynmt.py"}
+
+
+def arguments() -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description="Training speed of recurrent models: jumok beside its peers.")
+    parser.add_argument("--data", required=True, type=Path, help="the folder of Multi30k (train.en.gz, train.de.gz, …)")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--steps", type=int, default=40, help="timed steps of each run")
+    parser.add_argument("--warm-up", type=int, default=10, help="steps before them")
+    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2], help="each is tried; a toolkit's best counts")
+    parser.add_argument("--scores", nargs="+", choices=list(SCORES), default=list(SCORES))
+    parser.add_argument("--toolkits", nargs="+", choices=list(DRIVERS), default=list(DRIVERS))
+    parser.add_argument("--out", type=Path, default=HERE / "results" / "recurrent", help="OUT.json and OUT.md")
+    given = parser.parse_args()
+    if OURS not in given.toolkits:
+        parser.error(f"ratios need {OURS} among --toolkits")
+    return given
+
+
+def main() -> None:
+    """Hold the contest."""
+    given = arguments()
+    build_peers()
+    if os.getloadavg()[0] > 0.5:
+        print(f"the machine is busy (load {os.getloadavg()[0]:.1f}): these figures will not be fair", flush=True)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        training = prepare_job(RECIPE, data=given.data, out=folder / "unused")
+        job = {
+            "recipe": str(RECIPE),
+            "data": str(given.data.absolute()),
+            "steps": given.steps,
+            "warm_up": given.warm_up,
+            "pairs": write_texts(training, folder),
+            "sizes": sizes(training),
+        }
+        entries = [
+            Entry(score, toolkit, DRIVERS[toolkit], request(toolkit, score))
+            for score in given.scores
+            for toolkit in given.toolkits
+        ]
+        records = []
+        for record in hold(entries, rounds=given.rounds, threads=given.threads, job=job, folder=folder):
+            records.append(record)
+            print(
+                f"round {record['round'] + 1}/{given.rounds} · {record['event']:<8} · {record['toolkit']:<10} · "
+                f"threads {record['threads']} · {speed(record):,.0f} target tokens/s",
+                flush=True,
+            )
+    settings = {**job, "rounds": given.rounds, "threads": given.threads}
+    title = "Training speed, recurrent models with attention"
+    print(save(given.out, title=title, event="score", settings=settings, records=records))
+    print(f"saved as {given.out.with_suffix('.json')} and {given.out.with_suffix('.md')}")
+
+
+def request(toolkit: str, score: str) -> dict[str, Any]:
+    """Return what a driver must know of an entry."""
+    name = SCORES[score][toolkit]
+    return {"attention": name, "overrides": [f"model.attention={name}"] if toolkit == OURS else []}
+
+
+def sizes(training: Job) -> dict[str, Any]:
+    """Return what the peers take over from jumok's recipe."""
+    model, settings = training.recipe.model.model_dump(), training.recipe.training
+    fixed = {"cell": "lstm", "bidirectional": True, "encoder_width": 0, "attend": "after", "input_feeding": False}
+    assert fixed.items() <= model.items(), f"the peers' drivers are written for {fixed}"
+    return {
+        "vocabulary": len(training.task.source_tokenizer),
+        "layers": model["layers"],
+        "width": model["width"],
+        "dropout": model["dropout"],
+        "batch_tokens": settings.batch_tokens,
+        "learning_rate": settings.learning_rate,
+        "warmup": settings.warmup,
+        "clip": settings.clip,
+        "label_smoothing": settings.label_smoothing,
+    }
+
+
+def write_texts(training: Job, folder: Path) -> int:
+    """Write jumok's pairs as lines of tokens with spaces between, and its vocabulary; return how many train pairs."""
+    tokenizer: Tokenizer = training.task.source_tokenizer
+    tokens = list(tokenizer.vocabulary)
+    assert not any(letter.isspace() for token in tokens for letter in token), "a token with a space cannot be written"
+    (folder / "vocabulary").write_text("".join(f"{token}\n" for token in tokens[len(SPECIALS) :]), encoding="utf-8")
+    stores: dict[str, PairStore] = {"train": training.task.corpora.train}
+    stores["val"] = next(iter(training.task.corpora.evaluation("val").values()))
+    for split, store in stores.items():
+        for side in ("source", "target"):
+            rows = getattr(store, side)
+            lines = (" ".join(tokens[number] for number in rows[place]) for place in range(len(store)))
+            (folder / f"{split}.{side}").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return len(stores["train"])
+
+
+if __name__ == "__main__":
+    main()

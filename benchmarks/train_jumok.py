@@ -1,0 +1,47 @@
+"""Train jumok for some steps, timed: python train_jumok.py JOB.json"""
+
+import io
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from stopwatch import EnoughError, Stopwatch, read_job, write_result
+
+import jumok
+from jumok.job import prepare_job
+from jumok.nn.batch import PairBatch
+
+
+class TimedBatches:
+    """A task's batches, timed; all else they are asked goes to the task's."""
+
+    def __init__(self, batches: Any, stopwatch: Stopwatch) -> None:
+        self._batches, self._stopwatch = batches, stopwatch
+
+    def take(self) -> PairBatch:
+        """Return the next batch."""
+        return self._stopwatch.take(self._batches.take)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._batches, name)
+
+
+def measure(batch: PairBatch) -> tuple[int, int, int]:
+    """Return a batch's pairs, target tokens and target cells."""
+    return len(batch.targets), int(batch.target_mask.sum()), batch.targets.numel()
+
+
+def main() -> None:
+    """Do the job."""
+    job = read_job()
+    training = prepare_job(job["recipe"], data=job["data"], out=Path(job["own"]) / "jumok", overrides=job["overrides"])
+    stopwatch = Stopwatch(job, measure)
+    training.batches = TimedBatches(training.batches, stopwatch)
+    try:
+        training.train(Console(file=io.StringIO()))
+    except EnoughError:
+        write_result(job, stopwatch, model=training.model, version=jumok.__version__)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,127 @@
+"""`jumok compare`: runs side by side, and whether the difference may be chance."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from jumok.cli.display import bar, error_console, run_folders
+
+if TYPE_CHECKING:
+    from jumok.comparison import Comparison, RunResult
+    from jumok.evaluation.significance import Significance
+
+COLUMNS = (
+    "run", "parameters", "minutes", "BLEU", "p", "longest fifth", "chrF", "p", "training tok/s", "translation tok/s",
+    "sentences/s",
+)  # fmt: skip
+UNKNOWN = "–"
+
+
+def compare(
+    runs: list[Path] = typer.Argument(
+        ..., help="Folders of two or more runs; the first is the baseline.", autocompletion=run_folders
+    ),
+    split: str = typer.Option("val", "--split", help="val, test or train."),
+    source: Path | None = typer.Option(None, "--source", help="A file of your own to translate …"),
+    target: Path | None = typer.Option(None, "--target", help="… and its reference translations."),
+    data: Path | None = typer.Option(None, "--data", help="The data folder, where it has moved since training."),
+    beam: int | None = typer.Option(
+        None, "--beam", min=1, help="Hypotheses kept a sentence, for every run; each run's own otherwise."
+    ),
+    checkpoint: str = typer.Option("best", "--checkpoint", help="best, last or step-N."),
+    png: Path | None = typer.Option(None, "--png", help="Draw BLEU against source length, a line a run, to this file."),
+    markdown: bool = typer.Option(False, "--markdown", help="Print a table to paste into a README."),
+    as_json: bool = typer.Option(False, "--json", help="Print JSON."),
+) -> None:
+    """Translate the same sentences with several runs: scores and their significance, size, time, speed.
+
+    Example: [bold]jumok compare runs/seq2seq runs/transformer --beam 5 --png lengths.png[/bold]
+    """
+    import json
+
+    from jumok import api
+    from jumok.errors import ConfigError
+
+    if markdown and as_json:
+        raise ConfigError("--markdown and --json are both given; choose one")
+    with bar(error_console(), "translating", None) as advance:
+        comparisons = api.compare(
+            runs, split=split, source=source, target=target, data=data, beam=beam, checkpoint=checkpoint, png=png,
+            progress=lambda name, done, total: advance(done),
+        )  # fmt: skip
+    if as_json:
+        found = {label: comparison.to_dict() for label, comparison in comparisons.items()}
+        typer.echo(json.dumps(found, ensure_ascii=False, indent=1))
+        return
+    for number, (label, comparison) in enumerate(comparisons.items()):
+        if number:
+            typer.echo()
+        if markdown:
+            typer.echo(markdown_table(comparison))
+        else:
+            typer.echo(f"{label} ({split if source is None else 'files'}), {comparison.sentences:,} sentences")
+            typer.echo(plain_table(comparison))
+        typer.echo("\n" + "\n".join(notes(comparison)))
+
+
+def plain_table(comparison: "Comparison") -> str:
+    """Return the table in columns; lines are as long as they need to be, whatever the terminal."""
+    from rich.cells import cell_len
+
+    rows = [list(COLUMNS), *map(cells, comparison.runs)]
+    widths = [max(cell_len(row[column]) for row in rows) for column in range(len(COLUMNS))]
+    lines = []
+    for first, *rest in rows:
+        name = first + " " * (widths[0] - cell_len(first))
+        lines.append("  ".join([name, *(text.rjust(width) for text, width in zip(rest, widths[1:], strict=True))]))
+    return "\n".join(lines)
+
+
+def markdown_table(comparison: "Comparison") -> str:
+    """Return the table as Markdown."""
+    rows = [list(COLUMNS), ["---"] + ["---:"] * (len(COLUMNS) - 1), *map(cells, comparison.runs)]
+    return "\n".join("| " + " | ".join(text.replace("|", r"\|") for text in row) + " |" for row in rows)
+
+
+def cells(run: "RunResult") -> list[str]:
+    """Return a run's line, a text a column."""
+    seconds, speed = run.training_seconds, run.training_tokens_per_second
+    return [
+        run.name,
+        f"{run.parameters:,}",
+        UNKNOWN if seconds is None else f"{seconds / 60:.1f}",
+        *score(run.bleu, run.bleu_significance),
+        f"{run.bleu_longest_fifth:.2f}",
+        *score(run.chrf, run.chrf_significance),
+        UNKNOWN if speed is None else f"{speed:,.0f}",
+        f"{run.translation_tokens_per_second:,.0f}",
+        f"{run.sentences_per_second:,.1f}",
+    ]
+
+
+def score(value: float, significance: "Significance") -> tuple[str, str]:
+    """Return a score with its interval, and its p."""
+    return f"{value:.2f} ± {significance.interval:.2f}", UNKNOWN if significance.p is None else f"{significance.p:.3f}"
+
+
+def notes(comparison: "Comparison") -> list[str]:
+    """Return what a reader must know to read the table."""
+    baseline, longest = comparison.runs[0], comparison.runs[0].by_length[-1]
+    lines = [
+        f"longest fifth: BLEU of the {longest.sentences:,} sources of {longest.shortest} to {longest.longest} words; "
+        f"beam {baseline.decoding['beam']}; {comparison.threads} {'thread' if comparison.threads == 1 else 'threads'}",
+        f"±: 95 % interval; p: paired bootstrap against {baseline.name}; under 0.05 the difference is hardly chance",
+    ]
+    for key, values in comparison.decoding_differences.items():
+        given = ", ".join(f"{run.name} {value}" for run, value in zip(comparison.runs, values, strict=True))
+        lines.append(
+            f"the runs decode unlike each other: {key} is {given}"
+            + ("; --beam makes them alike" if key == "beam" else "")
+        )
+    lines += [
+        f"{run.name}: {run.cut:,} sources are longer than the model takes and were cut"
+        for run in comparison.runs
+        if run.cut
+    ]
+    return [*lines, comparison.bleu_signature, comparison.chrf_signature]
