@@ -1,12 +1,15 @@
 # make run   sets up and does the main job on built-in data
 # make test  sets up and passes the tests
+# make bench DATA=folder PART=recurrent   measures jumok beside its peers: see benchmarks/README.md
 PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
 PIP = .venv/bin/pip install --quiet --disable-pip-version-check -c constraints.txt
 JUMOK = .venv/bin/jumok
 RUN = runs/dates-transformer
 
-.PHONY: run test test-slow lint clean
+PART = recurrent
+
+.PHONY: run test test-slow lint bench clean
 
 run: .venv/.run
 	$(JUMOK) train dates-transformer --out $(RUN) --resume
@@ -25,6 +28,10 @@ lint: .venv/.dev
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
+
+bench: .venv/.run
+	@test -n "$(DATA)" || { echo "say where Multi30k is: make bench DATA=folder [PART=$(PART)] [OPTIONS=…]"; exit 1; }
+	@for part in $(PART); do .venv/bin/python benchmarks/$$part.py --data "$(DATA)" $(OPTIONS) || exit 1; done
 
 clean:
 	rm -rf .venv runs .pytest_cache .mypy_cache .ruff_cache .coverage*

@@ -16,6 +16,7 @@ from contest import HERE, OURS, Entry, build_peers, hold, save, speed
 
 from jumok.data.store import PairStore
 from jumok.data.tokenizer import SPECIALS, Tokenizer
+from jumok.errors import JumokError
 from jumok.job import Job, prepare_job
 
 RECIPE = HERE / "multi30k-recurrent.toml"
@@ -120,4 +121,7 @@ def write_texts(training: Job, folder: Path) -> int:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except JumokError as error:
+        raise SystemExit(f"jumok: {error}") from None

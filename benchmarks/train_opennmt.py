@@ -51,7 +51,6 @@ def options(job: dict[str, Any]) -> list[str]:
         "batch_type": "tokens",
         "batch_size": sizes["batch_tokens"],
         "normalization": "tokens",
-        "bucket_size": job["pairs"],  # the whole set is sorted by length; the default would repeat it nine times
         "num_workers": 0,  # no other processes on the cores that compute
         "train_steps": 1_000_000,
         "save_checkpoint_steps": 1_000_000,

@@ -43,7 +43,7 @@ monitor = "exact_match"
 beam = 1
 """
 LANGUAGES = ("en", "de", "fr", "es", "it", "ko")
-FIELDS = {"year": range(0, 4), "month": range(5, 7), "day": range(8, 10)}  # places of the answer's digits
+FIELDS = {"year": range(4), "month": range(5, 7), "day": range(8, 10)}  # places of the answer's digits
 
 
 @pytest.fixture(scope="module")
