@@ -108,7 +108,7 @@ def _try_out(report: Report, recipe: Recipe, task: Translation, model: nn.Module
 
     def step(indices: np.ndarray[Any, Any]) -> int:
         batch = collate([(store.source[i], store.target[i]) for i in indices]).to(device)
-        loss = task.loss(model, batch, 1)
+        loss = task.loss(model, batch, training.steps)  # the slowest step, where teacher forcing fades
         (loss.total / loss.count).backward()  # type: ignore[no-untyped-call]
         optimizer.step()
         optimizer.zero_grad()

@@ -66,6 +66,7 @@ def test_all_commands_are_there():
         "evaluate",
         "translate",
         "look",
+        "compare",
         "fetch",
         "cache",
         "schema",

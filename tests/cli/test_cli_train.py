@@ -93,6 +93,7 @@ def test_every_option_trains_scores_and_translates(small, group):
 def test_the_groups_leave_no_option_out():
     reached = {override.partition("=")[0] for overrides in OPTIONS.values() for override in overrides}
     elsewhere = {"model.source_embeddings", "model.target_embeddings"}  # tests of their own, below
+    elsewhere |= {"training.teacher_forcing", "training.teacher_forcing_decay"}  # tests/tasks/test_teacher_forcing.py
     filled_in = {"model.source_vocabulary", "model.target_vocabulary"}
     definitions = recipe_schema()["$defs"]
     for section, name in [("model", "TransformerConfig"), ("training", "TrainingConfig"), ("decoding", "DecodingConfig"),
