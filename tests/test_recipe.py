@@ -63,6 +63,11 @@ def test_overrides_are_typed(recipe):
         ("data.set=dats", "did you mean 'dates'"),
         ("decoding.n_best=9", "n_best .9. needs a beam at least as wide"),
         ("tokenizer.kind=bpee", "must be 'bpe', 'unigram', 'word' or 'character'"),
+        (
+            "tokenizer.kind=word tokenizer.dropout=0.1",
+            "tokenizer.dropout needs subwords: kind 'bpe' or 'unigram', not 'word'",
+        ),
+        ("tokenizer.kind=word tokenizer.target_dropout=0.1", "tokenizer.target_dropout needs subwords"),
         ("width", "must look like section.key=value"),
         ("model=3", r"model must be a table"),
         ("model.name=recurrent-classifier", r"is for classification, not for translation; use seq2seq or transformer"),
@@ -70,7 +75,7 @@ def test_overrides_are_typed(recipe):
 )
 def test_a_wrong_override_says_what_is_right(recipe, override, message):
     with pytest.raises(ConfigError, match=message):
-        open_data(load_recipe(recipe, [override]))
+        open_data(load_recipe(recipe, override.split()))
 
 
 def test_a_corpus_with_a_wrong_key_names_the_place(recipe):

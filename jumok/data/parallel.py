@@ -94,9 +94,8 @@ class ParallelCorpora:
     def _tokenizers(self) -> tuple[Tokenizer, Tokenizer]:
         if self.tokenizers is not None:
             return self.tokenizers
-        folder = cached_folder(
-            self._key("tokenizer", self.config.model_dump(exclude={"dropout"})), self._train_tokenizers
-        )
+        settings = self.config.model_dump(exclude={"dropout", "target_dropout"})  # neither changes a tokenizer
+        folder = cached_folder(self._key("tokenizer", settings), self._train_tokenizers)
         source = Tokenizer.load(folder / "source.json")
         return source, source if self.config.shared else Tokenizer.load(folder / "target.json")
 

@@ -75,6 +75,12 @@ class MultiHeadAttention(nn.Module):
         self.scale = 1 / math.sqrt(self.head_width) if scaled else 1.0
         self.weight_dropout = Dropout(dropout)
         self.output = nn.Linear(heads * self.value_width, width)
+        self.make_inputs(width)
+        initialise(self.output)
+
+    def make_inputs(self, width: int) -> None:
+        """Make the projections that queries, keys and values come from."""
+        raise NotImplementedError
 
     def split(self, x: Tensor, width: int) -> Tensor:
         """Return (B, H, T, width) of x (B, T, H · width)."""
@@ -104,24 +110,10 @@ class MultiHeadAttention(nn.Module):
 class SelfAttention(MultiHeadAttention):
     """Queries, keys and values from the same sequence, through three projections done in one matrix product."""
 
-    def __init__(
-        self,
-        width: int,
-        heads: int,
-        *,
-        kind: str,
-        head_width: int = 0,
-        value_width: int = 0,
-        scaled: bool = True,
-        dropout: float = 0.0,
-    ) -> None:
-        super().__init__(
-            width, heads, kind=kind, head_width=head_width, value_width=value_width, scaled=scaled, dropout=dropout
-        )
-        self.sizes = [heads * self.head_width, heads * self.head_width, heads * self.value_width]
+    def make_inputs(self, width: int) -> None:
+        self.sizes = [self.heads * self.head_width, self.heads * self.head_width, self.heads * self.value_width]
         self.query_key_value = nn.Linear(width, sum(self.sizes))
         initialise(self.query_key_value, self.sizes, gain=INPUT_GAIN)
-        initialise(self.output)
 
     def forward(
         self,
@@ -144,26 +136,12 @@ class SelfAttention(MultiHeadAttention):
 class CrossAttention(MultiHeadAttention):
     """Queries from one sequence; keys and values from another, projected once."""
 
-    def __init__(
-        self,
-        width: int,
-        heads: int,
-        *,
-        kind: str,
-        head_width: int = 0,
-        value_width: int = 0,
-        scaled: bool = True,
-        dropout: float = 0.0,
-    ) -> None:
-        super().__init__(
-            width, heads, kind=kind, head_width=head_width, value_width=value_width, scaled=scaled, dropout=dropout
-        )
-        self.query = nn.Linear(width, heads * self.head_width)
-        self.sizes = [heads * self.head_width, heads * self.value_width]
+    def make_inputs(self, width: int) -> None:
+        self.query = nn.Linear(width, self.heads * self.head_width)
+        self.sizes = [self.heads * self.head_width, self.heads * self.value_width]
         self.key_value = nn.Linear(width, sum(self.sizes))
         initialise(self.query, gain=INPUT_GAIN)
         initialise(self.key_value, self.sizes, gain=INPUT_GAIN)
-        initialise(self.output)
 
     def remember(self, memory: Tensor) -> tuple[Tensor, Tensor]:
         """Return keys (B, H, S, d) and values (B, H, S, v) of memory (B, S, D)."""

@@ -49,20 +49,20 @@ class PairBatches:
         batch_tokens: int,
         seed: int,
         max_length: int,
-        subword_dropout: float = 0.0,
+        subword_dropout: tuple[float, float] = (0.0, 0.0),
         progress: Callable[[int, int], None] | None = None,
     ) -> None:
         self.store, self.tokenizers = store, tokenizers
-        self.samplers: list[SubwordSampler] = []
-        self.sampled: tuple[TokenSide, TokenSide] | None = None
         longest = min(max_length, batch_tokens)  # subword dropout must not make a sentence too long for either
-        if subword_dropout:
-            for number, (tokenizer, side) in enumerate(zip(tokenizers, (store.source, store.target), strict=True)):
-                sampler = SubwordSampler(
-                    tokenizer, side, subword_dropout, 2 * seed + number, longest=longest - 1, progress=progress
-                )
-                self.samplers.append(sampler)
+        sides = zip(tokenizers, (store.source, store.target), subword_dropout, strict=True)
+        self.samplers = [
+            SubwordSampler(tokenizer, side, rate, 2 * seed + number, longest=longest - 1, progress=progress)
+            if rate
+            else None
+            for number, (tokenizer, side, rate) in enumerate(sides)
+        ]
         self.epoch = -1
+        self.sides = (store.source, store.target)  # as self.epoch sees them
         self.stream = BatchStream(self.lengths, batch_tokens=batch_tokens, seed=seed)
 
     def lengths(self, epoch: int) -> Ids:
@@ -71,11 +71,14 @@ class PairBatches:
         return np.stack([source.lengths + 1, target.lengths + 1], axis=1)
 
     def _epoch(self, epoch: int) -> tuple[TokenSide, TokenSide]:
-        if not self.samplers:
-            return self.store.source, self.store.target
-        if self.sampled is None or self.epoch != epoch:
-            self.epoch, self.sampled = epoch, (self.samplers[0].epoch(epoch), self.samplers[1].epoch(epoch))
-        return self.sampled
+        if self.epoch != epoch:
+            source, target = self.samplers
+            self.epoch = epoch
+            self.sides = (
+                source.epoch(epoch) if source else self.store.source,
+                target.epoch(epoch) if target else self.store.target,
+            )
+        return self.sides
 
     @property
     def position(self) -> tuple[int, int]:

@@ -115,18 +115,19 @@ class Translation:
     @property
     def longest(self) -> int:
         """The longest sequence that training can meet, end token included."""
-        return self.data.max_length if self.recipe.tokenizer.dropout else int(self.corpora.train.lengths.max())
+        grows = self.recipe.tokenizer.dropout or self.recipe.tokenizer.target_dropout
+        return self.data.max_length if grows else int(self.corpora.train.lengths.max())
 
     def batches(self) -> PairBatches:
         """Return the stream of training batches."""
-        training, corpora = self.recipe.training, self.corpora
+        training, tokenizer, corpora = self.recipe.training, self.recipe.tokenizer, self.corpora
         refuse_too_long(corpora.train.lengths, training.batch_tokens)
         return PairBatches(
             corpora.train,
             (self.source_tokenizer, self.target_tokenizer),
             batch_tokens=training.batch_tokens,
             seed=training.seed,
-            subword_dropout=self.recipe.tokenizer.dropout,
+            subword_dropout=(tokenizer.dropout, tokenizer.target_dropout),
             max_length=self.data.max_length,
             progress=lambda done, total: corpora.progress(f"cutting {total:,} words into other subwords", done),
         )

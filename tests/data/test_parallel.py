@@ -177,7 +177,7 @@ def test_another_tokenizer_is_another_store_but_dropout_is_not(tmp_path):
     options = {"kind": "bpe", "vocabulary": 270}
     plain, dropped, other = (
         corpora(tmp_path, TokenizerConfig(**options | more)).train.folder
-        for more in ({}, {"dropout": 0.1}, {"kind": "word"})
+        for more in ({}, {"dropout": 0.1, "target_dropout": 0.2}, {"kind": "word"})
     )
     assert plain == dropped != other
 

@@ -37,7 +37,7 @@ def corpora():
     return ParallelCorpora(ParallelData(set="copy", size=150), TokenizerConfig(vocabulary=300), [])
 
 
-def stream(corpora, *, seed=1, dropout=0.0, max_length=64, batch_tokens=120):
+def stream(corpora, *, seed=1, dropout=(0.0, 0.0), max_length=64, batch_tokens=120):
     return PairBatches(
         corpora.train, (corpora.source_tokenizer, corpora.target_tokenizer), batch_tokens=batch_tokens, seed=seed,
         max_length=max_length, subword_dropout=dropout,
@@ -56,7 +56,7 @@ def take_epoch(batches, epoch=0):
     return taken
 
 
-@pytest.mark.parametrize("dropout", [0.0, 0.3])
+@pytest.mark.parametrize("dropout", [(0.0, 0.0), (0.3, 0.0), (0.3, 0.3)])
 def test_any_position_can_be_sought(corpora, dropout):
     whole = stream(corpora, dropout=dropout)
     positions, taken = [], []
@@ -72,7 +72,7 @@ def test_any_position_can_be_sought(corpora, dropout):
             assert equal(fresh.take(), batch)
 
 
-@pytest.mark.parametrize("dropout", [0.0, 0.3])
+@pytest.mark.parametrize("dropout", [(0.0, 0.0), (0.3, 0.0), (0.3, 0.3)])
 def test_an_epoch_holds_every_pair_once_and_keeps_to_the_budget(corpora, dropout):
     batches = stream(corpora, dropout=dropout)
     for epoch in range(2):
@@ -94,15 +94,24 @@ def test_epochs_and_seeds_differ(corpora):
 
 
 def test_subword_dropout_cuts_words_into_more_pieces_and_differently_each_epoch(corpora):
-    plain, dropped = stream(corpora), stream(corpora, dropout=0.5)
+    plain, dropped = stream(corpora), stream(corpora, dropout=(0.5, 0.5))
     assert dropped.lengths(0).sum() > plain.lengths(0).sum()
     assert not np.array_equal(dropped.lengths(0), dropped.lengths(1))
-    assert np.array_equal(dropped.lengths(0), stream(corpora, dropout=0.5).lengths(0))
-    assert not np.array_equal(dropped.lengths(0), stream(corpora, dropout=0.5, seed=2).lengths(0))
+    assert np.array_equal(dropped.lengths(0), stream(corpora, dropout=(0.5, 0.5)).lengths(0))
+    assert not np.array_equal(dropped.lengths(0), stream(corpora, dropout=(0.5, 0.5), seed=2).lengths(0))
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_subword_dropout_of_one_side_leaves_the_other_as_it_is(corpora, side):
+    plain, both = stream(corpora).lengths(0), stream(corpora, dropout=(0.5, 0.5)).lengths(0)
+    one = stream(corpora, dropout=(0.5, 0.0) if side == 0 else (0.0, 0.5)).lengths(0)
+    assert np.array_equal(one[:, side], both[:, side])
+    assert one[:, side].sum() > plain[:, side].sum()
+    assert np.array_equal(one[:, 1 - side], plain[:, 1 - side])
 
 
 def test_subword_dropout_makes_no_sentence_longer_than_allowed(corpora):
-    free, capped = (stream(corpora, dropout=0.5, max_length=longest) for longest in (64, 13))
+    free, capped = (stream(corpora, dropout=(0.5, 0.5), max_length=longest) for longest in (64, 13))
     assert corpora.train.lengths.max() == 13
     assert free.lengths(0).max() > 13
     assert capped.lengths(0).max() == 13
@@ -110,7 +119,7 @@ def test_subword_dropout_makes_no_sentence_longer_than_allowed(corpora):
         assert max(batch.source.shape[1], batch.targets.shape[1]) <= 13
 
 
-@pytest.mark.parametrize("dropout", [0.0, 0.5])
+@pytest.mark.parametrize("dropout", [(0.0, 0.0), (0.5, 0.5)])
 def test_a_batch_is_described_by_its_own_first_pair(corpora, dropout):
     """Not by the newest batch: the guilty one may be an earlier micro-batch of the step."""
     batches = stream(corpora, dropout=dropout)

@@ -253,9 +253,10 @@ def test_subword_dropout_counts_with_the_longest_it_may_make(recipe):
     subwords = ["tokenizer.kind=bpe", "tokenizer.vocabulary=300", "model.positions=learned", "data.max_length=40"]
     task, model = make(recipe, *subwords, "model.max_positions=30")
     task.check_fits(model)
-    task, model = make(recipe, *subwords, "model.max_positions=30", "tokenizer.dropout=0.1")
-    with pytest.raises(ConfigError, match="may have 40 tokens, but positions = 'learned' has a table of 30"):
-        task.check_fits(model)
+    for side in ("dropout", "target_dropout"):
+        task, model = make(recipe, *subwords, "model.max_positions=30", f"tokenizer.{side}=0.1")
+        with pytest.raises(ConfigError, match="may have 40 tokens, but positions = 'learned' has a table of 30"):
+            task.check_fits(model)
 
 
 def test_longer_sources_are_cut_to_a_learned_table_and_nothing_crashes(recipe):
