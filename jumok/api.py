@@ -15,7 +15,7 @@ import torch
 from rich.console import Console
 
 from jumok.catalogue import MODELS, TASKS, task_class
-from jumok.comparison import Comparison, check_can_draw, compare_runs, draw_lengths, name_runs
+from jumok.comparison import Comparison, compare_runs, draw_lengths, name_runs
 from jumok.config import Corpus, DecodingConfig, TokenizerConfig, TrainingConfig
 from jumok.data.parallel import Progress
 from jumok.data.store import PairStore
@@ -23,6 +23,7 @@ from jumok.doctor import Report, examine
 from jumok.errors import ConfigError, RunError
 from jumok.evaluation.text import score_by_length, score_texts
 from jumok.job import Job, build_model, folders_for, prepare_job, silent
+from jumok.lens.picture import check_can_draw
 from jumok.nn.device import choose_device
 from jumok.predictor import Predictor
 from jumok.recipe import find_recipe

@@ -20,9 +20,10 @@ from sacrebleu.metrics.chrf import CHRF
 
 from jumok.config import DecodingConfig
 from jumok.data.store import PairStore
-from jumok.errors import ConfigError, DataError, MissingExtraError
+from jumok.errors import ConfigError, DataError
 from jumok.evaluation.significance import Significance, paired_bootstrap
 from jumok.evaluation.text import LengthBucket, score_by_length, score_texts
+from jumok.lens.picture import save_png
 from jumok.predictor import Predictor
 
 FIFTHS = 5
@@ -248,16 +249,6 @@ def _row(line: str) -> dict[str, Any]:
     return row if isinstance(row, dict) else {}
 
 
-def check_can_draw(path: Path) -> None:
-    """Find out before the work whether the figure can be written after it."""
-    try:
-        import matplotlib.figure  # noqa: F401
-    except ImportError:
-        raise MissingExtraError("matplotlib", "plot", "--png") from None
-    if path.is_dir() or not path.absolute().parent.is_dir():
-        raise ConfigError(f"--png {path}: must be a file in a folder that exists")
-
-
 def draw_lengths(comparisons: Mapping[str, Comparison], path: Path) -> None:
     """Draw BLEU against the length of the source as a PNG: a panel a corpus, a line a run, a point a fifth."""
     from matplotlib.figure import Figure  # not pyplot: no global state, no window; a PNG is drawn by Agg
@@ -282,11 +273,4 @@ def draw_lengths(comparisons: Mapping[str, Comparison], path: Path) -> None:
         panel.grid(axis="y", color="#dddddd")
         panel.spines[["top", "right"]].set_visible(False)
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside right upper", frameon=False, fontsize=9)
-    part = path.with_name(f".{path.name}.part")
-    try:
-        figure.savefig(part, format="png")
-        part.replace(path)
-    except OSError as error:
-        raise DataError(f"--png {path} cannot be written: {error.strerror}; choose another file") from None
-    finally:
-        part.unlink(missing_ok=True)
+    save_png(figure, path)

@@ -25,16 +25,16 @@ class Sizes:
     vocabulary: int
     epochs: int
     learning_rate: float
-    subword_dropout: float
+    batch_tokens: int
 
 
 def suit(pairs: int) -> Sizes:
     """Return sizes for a number of pairs."""
     if pairs < 100_000:
-        return Sizes("tiny", 0.3 if pairs < 50_000 else 0.2, 4000 if pairs < 20_000 else 8000, 60, 3e-3, 0.1)
+        return Sizes("tiny", 0.2 if pairs < 50_000 else 0.1, 4000 if pairs < 20_000 else 6000, 40, 2.5e-3, 2048)
     if pairs < 1_000_000:
-        return Sizes("small", 0.1, 16_000, 20, 1e-3, 0.0)
-    return Sizes("base", 0.1, 32_000, 10, 7e-4, 0.0)
+        return Sizes("small", 0.1, 16_000, 20, 1e-3, 4096)
+    return Sizes("base", 0.1, 32_000, 10, 7e-4, 8192)
 
 
 def quoted(path: Path) -> str:
@@ -57,8 +57,7 @@ def new_recipe(source: Path, target: Path, *, val_source: Path | None = None, va
     tokens = lengths.max(axis=1) * TOKENS_A_CHARACTER
     max_length = int(min(max(64, np.ceil(np.quantile(tokens, 0.999) * 1.5 / 32) * 32), 1024))
     tokens_an_epoch = float(tokens.sum())
-    batch_tokens = 4096 if sizes.preset != "base" else 8192
-    steps = int(max(tokens_an_epoch * sizes.epochs / batch_tokens // 500 * 500, 1000))
+    steps = int(max(tokens_an_epoch * sizes.epochs / sizes.batch_tokens // 500 * 500, 1000))
     held_out = min(pairs // 20, 1000)
     val = (
         f"val = {{ source = {quoted(val_source)}, target = {quoted(val_target)} }}"
@@ -82,7 +81,7 @@ max_ratio = 6.0               # as are pairs whose lengths differ by more than t
 kind = "bpe"                  # byte-level: knows every character of every language
 vocabulary = {sizes.vocabulary}
 shared = true                 # one vocabulary for both languages
-dropout = {sizes.subword_dropout}                 # split words differently now and then: helps small corpora, 0 for large ones
+dropout = 0.0                 # split the source's words differently now and then; with it, train longer
 
 [model]
 name = "transformer"
@@ -92,8 +91,9 @@ norm_position = "pre"         # norm before each part: safer at high learning ra
 
 [training]
 steps = {steps}                 # about {sizes.epochs} rounds through the data
-batch_tokens = {batch_tokens}
+batch_tokens = {sizes.batch_tokens}
 learning_rate = {sizes.learning_rate}
+schedule = "cosine"           # down to zero at the last step: choose steps first
 warmup = {min(max(steps // 10, 100), 4000)}
 average = "ema"               # score and save a running average of the weights: better and steadier
 evaluate_every = {max(steps // 20, 100)}

@@ -28,7 +28,7 @@ ALLOWED = {
     "catalogue": LEAVES | {"models", "tasks"},
     "run": LEAVES | {"catalogue", "data"},
     "predictor": LEAVES | {"run", "tasks", "data", "decoding", "nn"},
-    "comparison": LEAVES | {"predictor", "data", "evaluation"},
+    "comparison": LEAVES | {"predictor", "data", "evaluation", "lens"},
     "doctor": LEAVES | {"tasks", "data", "training"},
     "scaffold": LEAVES | {"data"},
     "job": LEAVES | {"run", "catalogue", "data", "nn", "training"},

@@ -20,11 +20,14 @@ def look(
     head: int | None = typer.Option(None, "--head", min=1, help="One head, counted from 1; the mean of all otherwise."),
     beam: int | None = typer.Option(None, "--beam", min=1, help="Hypotheses kept; 1 = greedy."),
     checkpoint: str = typer.Option("best", "--checkpoint", help="best, last or step-N."),
+    png: Path | None = typer.Option(None, "--png", help="Draw it to this file instead."),
     as_json: bool = typer.Option(False, "--json", help="Print the weights as JSON."),
 ) -> None:
     """Draw the attention of a translation: a line an output token, a column a source token.
 
     Example: [bold]jumok look runs/dates-transformer "2026년 11월 15일"[/bold]
+
+    Example: [bold]jumok look runs/multi30k-en-de "A dog runs." --layer 4 --png dog.png[/bold]
     """
     import json
 
@@ -33,8 +36,11 @@ def look(
     from jumok import api
     from jumok.config import DecodingConfig
     from jumok.errors import ConfigError
+    from jumok.lens.picture import check_can_draw, picture_alignment
     from jumok.lens.terminal import draw_alignment
 
+    if png is not None:
+        check_can_draw(png)
     predictor = api.load(run, checkpoint=checkpoint)
     changes = {"beam": beam} if beam else {}
     options = DecodingConfig.parse(predictor.options.model_dump() | changes, "decoding")
@@ -65,9 +71,17 @@ def look(
             )
         )
         return
+    title = f"{kind} attention, {_which('layer', layer, len(maps))}, {_which('head', head, len(chosen[0].weights))}"
+    if png is not None:
+        picture_alignment(weights, queries, keys, png, title=title)
+        typer.echo(f"{text}  →  {explanation.answer.text}\n{title}: {png}")
+        return
     console = standard_console()
-    which = f"layer {layer}" if layer else f"mean of {len(maps)} layers"
-    which += f", head {head}" if head else f", mean of {len(chosen[0].weights)} heads"
     console.print(f"{text}  →  {explanation.answer.text}", markup=False, soft_wrap=True)
-    console.print(f"{kind} attention, {which}\n", markup=False)
+    console.print(f"{title}\n", markup=False)
     console.print(draw_alignment(weights, queries, keys, colour=console.is_terminal), soft_wrap=True)
+
+
+def _which(what: str, number: int | None, count: int) -> str:
+    """Return the chosen one's name, or what the mean is of."""
+    return f"{what} {number}" if number else f"mean of {count} {what}s" if count > 1 else f"its one {what}"

@@ -2,20 +2,52 @@
 
 x (B, S, I) → [cell over time, one or two directions] × layers → states (B, S, W) and each layer's last vectors (B, W)
 
-Whole sequences run in torch's own kernels. A batch without padding goes in as it is; otherwise it is packed, so that no
-state ever sees padding, in either direction.
+Whole sequences run in torch's own kernels. Where lengths differ, rows stand longest first and leave when they are over:
+each span of time runs with the rows that are still there, so that no state ever sees padding, in either direction.
+(torch's packed sequences do the same slice by slice, several times slower; docs/log.md has the figures.)
 """
 
-from typing import Literal
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, Self
 
 import torch
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+from jumok.nn.dropout import Dropout
 
 # B batch · R rows · S source · n steps · I input width · W width · G gates (1, 3 or 4) · L layers
 
 CellKind = Literal["rnn", "gru", "lstm"]
 CELLS: dict[str, type[nn.RNN] | type[nn.GRU] | type[nn.LSTM]] = {"rnn": nn.RNN, "gru": nn.GRU, "lstm": nn.LSTM}
+KERNELS: dict[str, Callable[..., tuple[Tensor, ...]]] = {"rnn": torch.rnn_tanh, "gru": torch.gru, "lstm": torch.lstm}
+
+
+@dataclass(frozen=True)
+class Spans:
+    """Stretches of time in which the same rows go on, of rows that stand longest first."""
+
+    order: Tensor  # (B,) rows, longest first
+    back: Tensor  # (B,) where each row of the batch stands in that order
+    reverse: Tensor  # (B, S, 1) places that read each ordered row from its end
+    ends: list[tuple[int, int]]  # (first place after the span, rows that take part in it)
+
+    @classmethod
+    def of(cls, mask: Tensor) -> Self:
+        """Return the spans of a batch with this mask (B, S): True, then padding."""
+        lengths, order = mask.sum(dim=1).sort(descending=True, stable=True)
+        places = torch.arange(mask.shape[1], device=mask.device)
+        last = lengths[:, None] - 1
+        reverse = torch.where(places <= last, last - places, places)
+        counts: dict[int, int] = {}
+        for rows, length in enumerate(lengths.tolist(), start=1):
+            counts[length] = rows  # rows at least so long
+        ends = [(length, rows) for length, rows in sorted(counts.items()) if length]
+        return cls(order, order.argsort(), reverse[..., None], ends)
+
+    def reversed(self, x: Tensor) -> Tensor:
+        """Return ordered rows x (B, S, W) read backwards; padding stays behind. It undoes itself."""
+        return x.gather(1, self.reverse.expand_as(x))
 
 
 class RecurrentEncoder(nn.Module):
@@ -25,30 +57,50 @@ class RecurrentEncoder(nn.Module):
         self, cell: CellKind, input_width: int, width: int, *, layers: int, bidirectional: bool, dropout: float
     ) -> None:
         super().__init__()
-        each = width // 2 if bidirectional else width
-        between = dropout if layers > 1 else 0.0
-        self.cells = CELLS[cell](
-            input_width, each, layers, batch_first=True, bidirectional=bidirectional, dropout=between
-        )
+        self.kind, self.layers, self.directions = cell, layers, 2 if bidirectional else 1
+        self.each = width // self.directions
+        # The cells of torch hold the weights; _run hands them to the kernels a layer and a direction at a time.
+        self.cells = CELLS[cell](input_width, self.each, layers, batch_first=True, bidirectional=bidirectional)
+        self.between = Dropout(dropout)
 
     def forward(self, x: Tensor, mask: Tensor) -> tuple[Tensor, list[Tensor]]:
         """Return states (B, S, W), zero at padding, and vectors (B, W): each layer's state, then each LSTM cell."""
-        x = x.to(next(self.parameters()).dtype)
+        spans = Spans.of(mask)
+        x = x.to(next(self.parameters()).dtype)[spans.order]
+        last: list[list[Tensor]] = []  # [layer][state, or state and cell]
         with torch.autocast("cpu", enabled=False):  # many CPUs have no LSTM in bf16
-            if bool(mask.all()):
-                states, last = self.cells(x)
-            else:
-                packed = pack_padded_sequence(x, mask.sum(dim=1).cpu(), batch_first=True, enforce_sorted=False)
-                output, last = self.cells(packed)
-                states, _ = pad_packed_sequence(output, batch_first=True, total_length=x.shape[1])
-        kinds = last if isinstance(last, tuple) else (last,)
-        return states, [vector for kind in kinds for vector in self._by_layer(kind)]
+            for layer in range(self.layers):
+                x, vectors = self._read(self.between(x) if layer else x, layer, spans)
+                last.append(vectors)
+        return x[spans.back], [vector[spans.back] for kind in zip(*last, strict=True) for vector in kind]
 
-    def _by_layer(self, last: Tensor) -> list[Tensor]:
-        """Return the last vectors (B, W) of each layer, both directions side by side."""
-        directions = 2 if self.cells.bidirectional else 1
-        by_layer = last.view(-1, directions, *last.shape[1:]).transpose(1, 2).flatten(2)  # (L, B, W)
-        return list(by_layer)
+    def _read(self, x: Tensor, layer: int, spans: Spans) -> tuple[Tensor, list[Tensor]]:
+        """Return a layer's states (B, S, W) of ordered rows x, and its last vectors, both directions side by side."""
+        states, vectors = self._run(x, f"l{layer}", spans)
+        if self.directions == 1:
+            return states, vectors
+        backwards, first = self._run(spans.reversed(x), f"l{layer}_reverse", spans)
+        states = torch.cat([states, spans.reversed(backwards)], dim=2)
+        return states, [torch.cat(both, dim=1) for both in zip(vectors, first, strict=True)]
+
+    def _run(self, x: Tensor, name: str, spans: Spans) -> tuple[Tensor, list[Tensor]]:
+        """Return the states (B, S, W) of one direction and the vectors (B, W) with which each row ended."""
+        weights = [getattr(self.cells, f"{part}_{name}") for part in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")]
+        kinds = 2 if self.kind == "lstm" else 1
+        now = [x.new_zeros(1, len(x), self.each)] * kinds
+        outputs: list[Tensor] = []
+        ended: list[list[Tensor]] = []
+        start = 0
+        for end, rows in spans.ends:
+            ended.append([vector[0, rows:] for vector in now])
+            now = [vector[:, :rows].contiguous() for vector in now]
+            given = (now if self.kind == "lstm" else now[0], weights, True, 1, 0.0, self.training, False, True)
+            output, *now = KERNELS[self.kind](x[:rows, start:end], *given)
+            outputs.append(nn.functional.pad(output, (0, 0, 0, 0, 0, len(x) - rows)))
+            start = end
+        ended.append([vector[0] for vector in now])
+        outputs.append(x.new_zeros(len(x), x.shape[1] - start, self.each))
+        return torch.cat(outputs, dim=1), [torch.cat(kind) for kind in zip(*reversed(ended), strict=True)]
 
 
 class RecurrentStack(nn.Module):
@@ -58,7 +110,7 @@ class RecurrentStack(nn.Module):
         super().__init__()
         self.kind, self.layers = cell, layers
         self.cells = CELLS[cell](input_width, width, layers, batch_first=True, dropout=dropout if layers > 1 else 0.0)
-        self.between = nn.Dropout(dropout)
+        self.between = Dropout(dropout)
 
     @property
     def vectors(self) -> int:

@@ -414,13 +414,22 @@ def test_look_draws_the_diagonal_of_a_copy(copy_run):
     done = jumok("look", copy_run, "k c a z")
     lines = done.out.splitlines()
     assert lines[0] == "k c a z  →  k c a z"
-    assert lines[1] == "cross attention, mean of 1 layers, mean of 2 heads"
+    assert lines[1] == "cross attention, its one layer, mean of 2 heads"
     rows = [line for line in lines if line.rstrip().endswith("%")]
     assert len(rows) == 5
     for letter, row in zip("kcaz", rows, strict=False):
         assert re.match(rf"\s*▁{letter}  ", row)
         assert re.search(rf"  ▁{letter} \d+%$", row)
     assert "\x1b" not in done.out
+
+
+def test_look_draws_a_picture(copy_run, tmp_path):
+    figure = tmp_path / "look.png"
+    done = jumok("look", copy_run, "k c a z", "--png", figure)
+    assert done == (0, f"k c a z  →  k c a z\ncross attention, its one layer, mean of 2 heads: {figure}\n", "")
+    assert figure.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+    done = jumok("look", copy_run, "k", "--png", tmp_path / "no" / "look.png")
+    assert done == (2, "", f"jumok: --png {tmp_path}/no/look.png: must be a file in a folder that exists\n")
 
 
 def test_look_as_json_sums_to_one(copy_run):
