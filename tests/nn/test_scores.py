@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
+from jumok.nn import scores
 from jumok.nn.masks import padding_mask
 from jumok.nn.scores import BilinearScore, DotScore, StateAttention, make_score
 
@@ -39,6 +40,39 @@ def test_each_score_is_its_formula(kind, width, memory_width):
     assert found.shape == (2, 4, 6)
     wanted = [[[one_score(score, q, k) for k in memory[b]] for q in query[b]] for b in range(2)]
     assert_close(found, torch.tensor(wanted), **CLOSE)
+
+
+@pytest.mark.parametrize("block", [1, 70, 150, 10_000], ids=["one query", "some queries", "some rows", "all"])
+def test_the_additive_score_and_its_gradients_are_those_of_the_plain_formula_in_blocks_of_any_size(block, monkeypatch):
+    monkeypatch.setattr(scores, "BLOCK", block)
+    torch.manual_seed(2)
+    ours, theirs = make_score("mlp", 5, 3).double(), make_score("mlp", 5, 3).double()
+    theirs.load_state_dict(ours.state_dict())
+    query, memory = torch.randn(3, 4, 5, dtype=torch.double), torch.randn(3, 6, 3, dtype=torch.double)
+    inputs = [[part.clone().requires_grad_() for part in (query, memory)] for _ in range(2)]
+    found = ours(inputs[0][0], ours.remember(inputs[0][1]))
+    mixed = theirs.of_query(inputs[1][0])[:, :, None] + theirs.of_key(inputs[1][1])[:, None]
+    wanted = theirs.vector(mixed.tanh()).squeeze(-1)
+    assert_close(found, wanted)
+    pull = torch.randn(3, 4, 6, dtype=torch.double)
+    (found * pull).sum().backward()
+    (wanted * pull).sum().backward()
+    for (name, parameter), other in zip(ours.named_parameters(), theirs.parameters(), strict=True):
+        assert_close(parameter.grad, other.grad, msg=name)
+    for part, other in zip(*inputs, strict=True):
+        assert_close(part.grad, other.grad)
+
+
+def test_the_additive_score_takes_half_precision():
+    torch.manual_seed(3)
+    score = make_score("mlp", 16, 16)
+    query, memory = torch.randn(2, 4, 16), torch.randn(2, 5, 16)
+    plain = score(query, score.remember(memory))
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        half = score(query, score.remember(memory))
+    assert_close(half.float(), plain, atol=0.05, rtol=0.05)
+    half.float().sum().backward()
+    assert all(parameter.grad.dtype == torch.float32 and parameter.grad.any() for parameter in score.parameters())
 
 
 def test_only_what_a_formula_has_is_learnt():
