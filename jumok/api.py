@@ -3,34 +3,32 @@
 recipe → task (data, tokenizers) → model → trainer → run folder → load → answers and scores
 """
 
-import math
-import os
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
-from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from rich.console import Console
 
 from jumok.catalogue import MODELS, TASKS, task_class
 from jumok.comparison import Comparison, compare_runs, draw_lengths, name_runs
-from jumok.config import Corpus, DecodingConfig, TokenizerConfig, TrainingConfig
+from jumok.config import DecodingConfig, TokenizerConfig, TrainingConfig
 from jumok.data.parallel import Progress
-from jumok.data.store import PairStore
 from jumok.doctor import Report, examine
 from jumok.errors import ConfigError, RunError
-from jumok.evaluation.text import score_by_length, score_texts
 from jumok.job import Job, build_model, folders_for, prepare_job, silent
 from jumok.lens.picture import check_can_draw
 from jumok.nn.device import choose_device
-from jumok.predictor import Predictor
+from jumok.predictors.base import Predictor
+from jumok.predictors.translator import Translator
 from jumok.recipe import find_recipe
 from jumok.run import Run, load_recipe
 from jumok.scaffold import new_recipe
 from jumok.training.average import load_tensors
 from jumok.training.checkpoint import Checkpoints
+
+Kind = TypeVar("Kind", bound=Predictor)
+PREDICTORS: dict[str, type[Predictor]] = {"translation": Translator}
 
 __all__ = [
     "Comparison",
@@ -76,7 +74,17 @@ def load(run: str | Path, *, checkpoint: str = "best", device: str = "auto") -> 
     except ValueError as error:
         raise RunError(f"{opened.folder}: {error}; recipe.toml and the checkpoint do not belong together") from None
     task = task_class(opened.recipe.task).open(opened.recipe, opened.data_folders, tokenizers=opened.tokenizers)
-    return Predictor(opened, task, model.to(choose_device(device)).eval())
+    return PREDICTORS[opened.recipe.task](opened, task, model.to(choose_device(device)).eval())
+
+
+def load_for(kind: type[Kind], run: str | Path, *, checkpoint: str = "best", device: str = "auto") -> Kind:
+    """Return a run's model as a predictor of a kind; a run of another task is refused before its weights are read."""
+    task = Run.open(run).recipe.task
+    if not issubclass(PREDICTORS[task], kind):
+        raise ConfigError(f"{run} is a run of {task}: use jumok {PREDICTORS[task].verb}, not jumok {kind.verb}")
+    predictor = load(run, checkpoint=checkpoint, device=device)
+    assert isinstance(predictor, kind)
+    return predictor
 
 
 def evaluate(
@@ -91,16 +99,26 @@ def evaluate(
     beam: int | None = None,
     progress: Callable[[str, int, int], None] = lambda label, done, total: None,
 ) -> dict[str, dict[str, Any]]:
-    """Return the scores of each corpus of a split, or of two files, by label."""
+    """Return the scores of each corpus of a split, or of files of one's own, by label."""
     predictor = run if isinstance(run, Predictor) else load(run, checkpoint=checkpoint)
-    stores = _stores(predictor, split=split, source=source, target=target, data=data)
     options = options or predictor.options
     if beam is not None:
         options = DecodingConfig.parse(options.model_dump() | {"beam": beam}, "decoding")
-    results = {}
-    for label, store in stores.items():
-        results[label] = _score(predictor, store, options, partial(_tell, progress, label, len(store)))
-    return results
+    _look_in(predictor, data)
+    return predictor.evaluate(
+        split,
+        source=Path(source) if source else None,
+        target=Path(target) if target else None,
+        options=options,
+        progress=progress,
+    )
+
+
+def _look_in(predictor: Predictor, data: str | Path | None) -> None:
+    """Let a predictor's files be found in a folder to which they have moved."""
+    if data is not None:
+        corpora = predictor.task.corpora
+        corpora.folders = [*folders_for(predictor.run.recipe, None, data), *corpora.folders]
 
 
 def compare(
@@ -122,56 +140,19 @@ def compare(
     names = name_runs(runs)
     if png is not None:
         check_can_draw(Path(png))
-    predictors = {name: load(run, checkpoint=checkpoint) for name, run in zip(names, runs, strict=True)}
-    stores = [
-        _stores(predictor, split=split, source=source, target=target, data=data) for predictor in predictors.values()
-    ]
+    predictors: dict[str, Translator] = {}
+    for name, run in zip(names, runs, strict=True):
+        predictor = load(run, checkpoint=checkpoint)
+        if not isinstance(predictor, Translator):
+            raise ConfigError(f"{run} is a run of {predictor.run.recipe.task}; compare is for translation so far")
+        _look_in(predictor, data)
+        predictors[name] = predictor
+    files = {"source": Path(source) if source else None, "target": Path(target) if target else None}
+    stores = [predictor.stores(split, **files) for predictor in predictors.values()]
     comparisons = compare_runs(predictors, stores, checkpoint=checkpoint, beam=beam, progress=progress)
     if png is not None:
         draw_lengths(comparisons, Path(png))
     return comparisons
-
-
-def _stores(
-    predictor: Predictor, *, split: str, source: str | Path | None, target: str | Path | None, data: str | Path | None
-) -> dict[str, PairStore]:
-    """Return the pairs of each corpus of a split, or of two files, by label."""
-    if split not in ("train", "val", "test"):
-        raise ConfigError(f"--split {split}: must be train, val or test")
-    if bool(source) != bool(target):
-        raise ConfigError("--source and --target belong together: two files with the same number of lines")
-    corpora = predictor.task.corpora
-    if data is not None:
-        corpora.folders = [*folders_for(predictor.run.recipe, None, data), *corpora.folders]
-    if source and target:
-        corpus = Corpus(
-            source=os.fspath(Path(source).absolute()), target=os.fspath(Path(target).absolute()), name=Path(target).name
-        )
-        return {corpus.label: corpora.corpus_store(corpus)}
-    return corpora.evaluation(split)  # type: ignore[arg-type]
-
-
-def _tell(progress: Callable[[str, int, int], None], label: str, total: int, done: int) -> None:
-    progress(label, done, total)
-
-
-def _score(
-    predictor: Predictor, store: PairStore, options: DecodingConfig, progress: Callable[[int], None]
-) -> dict[str, Any]:
-    texts = [store.text(number) for number in range(len(store))]
-    cut: list[str] = []
-    answers = predictor.answers([source for source, _ in texts], options=options, progress=progress, warn=cut.append)
-    written, references = [found[0].text for found in answers], [reference for _, reference in texts]
-    loss = predictor.task.mean_loss(predictor.model, store)
-    lengths = [int(length) for length in store.lengths[:, 0]]
-    return {
-        **asdict(score_texts(written, references)),
-        "loss": loss,
-        "perplexity": math.exp(min(loss, 50.0)),
-        "cut": len(cut),  # sources longer than the model takes
-        "by_length": [asdict(bucket) for bucket in score_by_length(written, references, lengths)],
-        "decoding": options.model_dump(),
-    }
 
 
 def check(

@@ -24,7 +24,7 @@ from jumok.errors import ConfigError, DataError
 from jumok.evaluation.significance import Significance, paired_bootstrap
 from jumok.evaluation.text import LengthBucket, score_by_length, score_texts
 from jumok.lens.picture import save_png
-from jumok.predictor import Predictor
+from jumok.predictors.translator import Translator
 
 FIFTHS = 5
 WARM_UP = 16  # sentences translated before the clock starts
@@ -95,7 +95,7 @@ def name_runs(folders: Sequence[str | Path]) -> list[str]:
 
 
 def compare_runs(
-    predictors: Mapping[str, Predictor],
+    predictors: Mapping[str, Translator],
     stores: Sequence[Mapping[str, PairStore]],
     *,
     checkpoint: str = "best",
@@ -110,7 +110,7 @@ def compare_runs(
     }
 
 
-def same_sentences(predictors: Mapping[str, Predictor], stores: Sequence[Mapping[str, PairStore]]) -> dict[str, Texts]:
+def same_sentences(predictors: Mapping[str, Translator], stores: Sequence[Mapping[str, PairStore]]) -> dict[str, Texts]:
     """Return the pairs of each corpus by the first run's labels; refuse a run that lacks one of them."""
     found = [{label: _texts(store) for label, store in of_run.items()} for of_run in stores]
     wanted, *others = found
@@ -146,7 +146,7 @@ def _difference(wanted: Texts, found: Texts) -> str:
 
 
 def _compare(
-    predictors: Mapping[str, Predictor],
+    predictors: Mapping[str, Translator],
     texts: Texts,
     *,
     checkpoint: str,
@@ -205,7 +205,7 @@ class _Answered:
 
 
 def _translate(
-    predictor: Predictor, sources: list[str], *, beam: int | None, progress: Callable[[int], None]
+    predictor: Translator, sources: list[str], *, beam: int | None, progress: Callable[[int], None]
 ) -> _Answered:
     options = predictor.options
     if beam is not None:

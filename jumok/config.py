@@ -120,11 +120,10 @@ class ModelConfig(Section):
     """Sizes and options of a model. A preset gives sizes that single keys override."""
 
     PRESETS: ClassVar[dict[str, dict[str, Any]]] = {}
+    FILLED_IN: ClassVar[tuple[str, ...]] = ()  # keys that a run takes from its data
 
     name: str
     preset: str = Field("", description="a named set of sizes; keys given beside it win")
-    source_vocabulary: int = Field(0, ge=0, description="filled in from the tokenizer")
-    target_vocabulary: int = Field(0, ge=0, description="filled in from the tokenizer")
 
     @model_validator(mode="before")
     @classmethod
@@ -133,6 +132,23 @@ class ModelConfig(Section):
         if preset and preset not in cls.PRESETS:
             raise ConfigError(f"model.preset = '{preset}' does not exist; {did_you_mean(str(preset), cls.PRESETS)}")
         return {**cls.PRESETS[preset], **values} if preset else values
+
+
+class PairModelConfig(ModelConfig):
+    """A model that turns one sequence of tokens into another."""
+
+    FILLED_IN: ClassVar[tuple[str, ...]] = ("source_vocabulary", "target_vocabulary")
+
+    source_vocabulary: int = Field(0, ge=0, description="filled in from the tokenizer")
+    target_vocabulary: int = Field(0, ge=0, description="filled in from the tokenizer")
+
+
+class TextModelConfig(ModelConfig):
+    """A model that reads one sequence of tokens."""
+
+    FILLED_IN: ClassVar[tuple[str, ...]] = ("vocabulary",)
+
+    vocabulary: int = Field(0, ge=0, description="filled in from the tokenizer")
 
 
 class TrainingConfig(Section):

@@ -48,12 +48,11 @@ class Job:
         with locked(self.folder):
             if not self.going_on:
                 facts = {
-                    "data": self.task.corpora.fingerprint,
+                    "data": self.task.fingerprint,
                     "data_folders": [str(place) for place in self.folders],
                     "threads": torch.get_num_threads(),
                 }
-                source, target = self.task.source_tokenizer, self.task.target_tokenizer
-                Run.create(self.folder, self.recipe, source=source, target=target, facts=facts)
+                Run.create(self.folder, self.recipe, tokenizers=self.task.tokenizers, facts=facts)
             reporter = Reporter(console, self.folder)
             trainer = Trainer(
                 self.model.to(device),
@@ -67,7 +66,7 @@ class Job:
             )
             count = sum(parameter.numel() for parameter in self.model.parameters())
             reporter.note(
-                f"{self.folder}: {self.recipe.model.name}, {count:,} parameters, {len(self.task.corpora.train):,} pairs, on {device}"
+                f"{self.folder}: {self.recipe.model.name}, {count:,} parameters, {self.task.size}, on {device}"
             )
             for note in self.notes:
                 reporter.note(note)
@@ -130,7 +129,7 @@ def prepare_job(
     if run is not None:
         folders = list(dict.fromkeys([*folders, *run.data_folders]))
     task = task_class(given.task).open(given, folders, tokenizers=run.tokenizers if run else None, progress=progress)
-    if run is not None and run.facts.get("data") not in (None, task.corpora.fingerprint):
+    if run is not None and run.facts.get("data") not in (None, task.fingerprint):
         raise RunError(
             f"the training data is not what {folder} was begun with, so the run cannot go on exactly. "
             "Put the files back, or start another run with --out."
@@ -139,11 +138,10 @@ def prepare_job(
     model = build_model(full)
     begun = run is not None and bool(Checkpoints(folder).steps())
     notes = [] if begun else task.initialise(model)
-    if task.corpora.train.counts.dropped:
-        notes.append(str(task.corpora.train.counts))
+    notes += task.notes()
     task.check_fits(model)
     batches = task.batches()
-    task.corpora.evaluation("val")  # a problem there should show now, not at the first evaluation
+    task.open_split("val")  # a problem there should show now, not at the first evaluation
     parts = ["jumok", "train", str(recipe), "--out", str(folder), "--resume", *(["--data", str(data)] if data else [])]
     command = shlex.join([*parts, *(part for override in overrides for part in ("--set", override))])
     return Job(folder, full, task, model, batches, folders, notes, run is not None, command)

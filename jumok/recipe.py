@@ -17,7 +17,6 @@ from jumok.errors import ConfigError, did_you_mean
 
 SECTIONS = ("data", "tokenizer", "model", "training", "decoding")
 MAY_CHANGE = ("training.save_every", "training.evaluate_every", "training.log_every")  # when a run is resumed
-FILLED_IN = ("model.source_vocabulary", "model.target_vocabulary")  # from the tokenizer, by the run itself
 
 
 @dataclass(frozen=True)
@@ -41,9 +40,9 @@ class Recipe:
         fresh.write_text(tomli_w.dumps(self.to_dict()), encoding="utf-8")
         fresh.replace(path)  # a kill in the middle must not cost the run
 
-    def with_vocabularies(self, source: int, target: int) -> "Recipe":
-        """Return the recipe with the model's vocabulary sizes filled in."""
-        sizes = {"source_vocabulary": source, "target_vocabulary": target}
+    def with_sizes(self, **sizes: int) -> "Recipe":
+        """Return the recipe with what the model takes from the data filled in: vocabularies, classes."""
+        assert set(sizes) <= set(self.model.FILLED_IN)
         return replace(self, model=self.model.model_copy(update=sizes))
 
 
@@ -142,9 +141,10 @@ def build_recipe(
 def differences(saved: Recipe, given: Recipe) -> list[str]:
     """Return a line for each key that keeps a run from going on with the given recipe."""
     before, after = _flatten(saved.to_dict()), _flatten(given.to_dict())
+    filled_in = [f"model.{key}" for key in saved.model.FILLED_IN]
     lines = []
     for key in dict.fromkeys([*before, *after]):
-        if key in MAY_CHANGE or key in FILLED_IN or before.get(key) == after.get(key):
+        if key in MAY_CHANGE or key in filled_in or before.get(key) == after.get(key):
             continue
         if key == "training.steps" and after[key] > before[key]:
             continue

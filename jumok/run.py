@@ -1,13 +1,13 @@
 """A run's folder: recipe, tokenizers, weights and log together; jumok.load needs nothing else.
 
-RUN/run.json (format, data folders) · recipe.toml · source.json, target.json · metrics.jsonl · last, best → step-N/
+RUN/run.json (format, data folders) · recipe.toml · a .json a tokenizer · metrics.jsonl · last, best → step-N/
 """
 
 import errno
 import fcntl
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,21 +32,28 @@ class Run:
 
     @classmethod
     def create(
-        cls, folder: Path, recipe: Recipe, *, source: Tokenizer, target: Tokenizer, facts: dict[str, Any]
+        cls, folder: Path, recipe: Recipe, *, tokenizers: Mapping[str, Tokenizer], facts: dict[str, Any]
     ) -> "Run":
         """Write the folder of a new run."""
-        facts = {"format": FORMAT, "jumok": __version__, **facts}
+        facts = {"format": FORMAT, "jumok": __version__, "tokenizers": list(tokenizers), **facts}
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            source.save(folder / "source.json")
-            target.save(folder / "target.json")
+            for name, tokenizer in tokenizers.items():
+                tokenizer.save(folder / f"{name}.json")
             recipe.save(folder / "recipe.toml")
             (folder / "metrics.jsonl").touch()
             # Last, so that a folder with run.json is whole.
             (folder / ".run.json.new").write_text(json.dumps(facts, indent=1, ensure_ascii=False), encoding="utf-8")
             (folder / ".run.json.new").replace(folder / "run.json")
         except OSError as error:
-            for name in (".run.json.new", "run.json", "metrics.jsonl", "recipe.toml", "target.json", "source.json"):
+            files = [
+                ".run.json.new",
+                "run.json",
+                "metrics.jsonl",
+                "recipe.toml",
+                *(f"{name}.json" for name in tokenizers),
+            ]
+            for name in files:
                 (folder / name).unlink(missing_ok=True)  # half of a run would stand in the way of the next
             if error.errno == errno.ENOSPC:
                 raise RunError(
@@ -84,10 +91,10 @@ class Run:
         return (folder / "run.json").exists()
 
     @property
-    def tokenizers(self) -> tuple[Tokenizer, Tokenizer]:
-        """The source's and the target's tokenizer."""
-        source = Tokenizer.load(self.folder / "source.json")
-        return source, source if self.recipe.tokenizer.shared else Tokenizer.load(self.folder / "target.json")
+    def tokenizers(self) -> dict[str, Tokenizer]:
+        """The run's tokenizers by name."""
+        names = self.facts.get("tokenizers", ["source", "target"])  # runs of the first days were all translators
+        return {name: Tokenizer.load(self.folder / f"{name}.json") for name in names}
 
     @property
     def data_folders(self) -> list[Path]:

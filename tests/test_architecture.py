@@ -27,14 +27,14 @@ ALLOWED = {
     "lens": LEAVES | {"nn"},
     "catalogue": LEAVES | {"models", "tasks"},
     "run": LEAVES | {"catalogue", "data"},
-    "predictor": LEAVES | {"run", "tasks", "data", "decoding", "nn"},
-    "comparison": LEAVES | {"predictor", "data", "evaluation", "lens"},
+    "predictors": LEAVES | {"run", "tasks", "data", "decoding", "evaluation", "nn"},
+    "comparison": LEAVES | {"predictors", "data", "evaluation", "lens"},
     "doctor": LEAVES | {"tasks", "data", "training"},
     "scaffold": LEAVES | {"data"},
     "job": LEAVES | {"run", "catalogue", "data", "nn", "training"},
-    "api": LEAVES | {"run", "job", "comparison", "doctor", "scaffold", "predictor", "catalogue", "tasks", "data", "decoding", "evaluation",
+    "api": LEAVES | {"run", "job", "comparison", "doctor", "scaffold", "predictors", "catalogue", "tasks", "data", "decoding", "evaluation",
                      "training", "lens", "nn"},
-    "cli": LEAVES | {"api", "catalogue", "comparison", "data", "evaluation", "lens", "training", "doctor", "tasks"},
+    "cli": LEAVES | {"api", "catalogue", "comparison", "data", "evaluation", "lens", "predictors", "training", "doctor", "tasks"},
 }  # fmt: skip
 
 

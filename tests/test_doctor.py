@@ -27,7 +27,7 @@ def test_a_healthy_recipe_has_no_problems(recipe):
     assert report.counts["val.digits"]["kept"] == 6
     assert report.lengths["source"].longest == report.lengths["target"].longest == 6
     assert 1 < report.lengths["source"].mean <= report.lengths["source"].nearly_all <= 6
-    assert report.vocabularies == (24, 24)  # ten digits, ten words, four specials
+    assert report.vocabularies == {"source": 24, "target": 24}  # ten digits, ten words, four specials
     rows, source, target = report.largest
     assert rows * max(source, target) <= 30
     assert 0.0 <= report.padding < 0.5

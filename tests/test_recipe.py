@@ -115,4 +115,4 @@ def test_differences_allow_more_steps_and_other_intervals_only(recipe):
     assert differences(saved, load_recipe(recipe, ["training.steps=200", "training.log_every=7"])) == []
     assert differences(saved, load_recipe(recipe, ["training.steps=50"])) == ["training.steps: 100 in the run, 50 now"]
     assert differences(saved, load_recipe(recipe, ["model.dropout=0.5"])) == ["model.dropout: 0.3 in the run, 0.5 now"]
-    assert differences(saved.with_vocabularies(5, 7), saved) == []
+    assert differences(saved.with_sizes(source_vocabulary=5, target_vocabulary=7), saved) == []

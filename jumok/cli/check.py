@@ -45,24 +45,24 @@ def show(report: "Report") -> None:
         name for name in next(iter(report.counts.values())) if any(counts[name] for counts in report.counts.values())
     ]
     console = standard_console()
-    table = Table("pairs", *(name.replace("_", " ") for name in reasons), box=None, padding=(0, 2))
+    table = Table(report.unit, *(name.replace("_", " ") for name in reasons), box=None, padding=(0, 2))
     for split, counts in report.counts.items():
         table.add_row(split, *(f"{counts[name]:,}" for name in reasons))
     console.print(table)
-    table = Table("tokens a sentence", "mean", "median", "99 % up to", "longest", box=None, padding=(0, 2))
+    table = Table("tokens each", "mean", "median", "99 % up to", "longest", box=None, padding=(0, 2))
     for side, lengths in report.lengths.items():
         table.add_row(side, f"{lengths.mean:.1f}", str(lengths.median), str(lengths.nearly_all), str(lengths.longest))
     console.print(table)
-    console.print("\nthree pairs as the model sees them")
-    for source, target in report.samples:
-        console.print(f"  {' '.join(source)}\n  → {' '.join(target)}", markup=False, soft_wrap=True)
-    rows, source_length, target_length = report.largest
+    console.print(f"\n{len(report.samples)} {report.unit} as the model sees them")
+    for sample in report.samples:
+        console.print("  " + "\n  → ".join(" ".join(side) for side in sample), markup=False, soft_wrap=True)
+    rows, *longest = report.largest
     console.print(
-        f"\nvocabulary     {report.vocabularies[0]:,} source, {report.vocabularies[1]:,} target\n"
+        f"\nvocabulary     {', '.join(f'{size:,} {name}' for name, size in report.vocabularies.items())}\n"
         f"parameters     {report.parameters:,}\n"
-        f"largest batch  {rows:,} pairs of up to {source_length} and {target_length} tokens; {report.memory / 1e6:,.0f} MB at its peak\n"
+        f"largest batch  {rows:,} {report.unit} of up to {' and '.join(map(str, longest))} tokens; {report.memory / 1e6:,.0f} MB at its peak\n"
         f"padding        {report.padding:.1%}\n"
-        f"speed          {report.tokens_a_second:,.0f} target tokens/s\n"
+        f"speed          {report.tokens_a_second:,.0f} tokens/s\n"
         f"time           {duration(report.seconds_an_epoch)} an epoch ({report.steps_an_epoch:,} steps), "
         f"{duration(report.seconds_in_all)} in all, evaluations not counted",
         markup=False,

@@ -38,10 +38,11 @@ def look(
     from jumok.errors import ConfigError
     from jumok.lens.picture import check_can_draw, picture_alignment
     from jumok.lens.terminal import draw_alignment
+    from jumok.predictors.translator import Translator
 
     if png is not None:
         check_can_draw(png)
-    predictor = api.load(run, checkpoint=checkpoint)
+    predictor = api.load_for(Translator, run, checkpoint=checkpoint)
     changes = {"beam": beam} if beam else {}
     options = DecodingConfig.parse(predictor.options.model_dump() | changes, "decoding")
     explanation = predictor.explain(text, target=target, options=options, warn=warn_on(error_console()))

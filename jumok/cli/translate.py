@@ -60,6 +60,7 @@ def translate(
     from jumok import api
     from jumok.config import DecodingConfig
     from jumok.errors import ConfigError
+    from jumok.predictors.translator import Translator
 
     if texts and in_file:
         raise ConfigError("give sentences or --in FILE, not both")
@@ -67,7 +68,7 @@ def translate(
         raise ConfigError(f"--in {in_file}: there is no such file")
     if stream and (as_json or n_best):
         raise ConfigError("--stream shows one translation while it is written; leave out --json and --n-best")
-    predictor = api.load(run, checkpoint=checkpoint)
+    predictor = api.load_for(Translator, run, checkpoint=checkpoint)
     given = {
         "beam": beam,
         "n_best": n_best,

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 
-from jumok.config import ModelConfig
+from jumok.config import TextModelConfig
 from jumok.errors import ConfigError
 from jumok.nn.batch import LabelBatch
 from jumok.nn.dropout import Dropout
@@ -18,13 +18,14 @@ from jumok.nn.recurrent import CellKind, RecurrentEncoder
 # B batch · S source · D width
 
 
-class RecurrentClassifierConfig(ModelConfig):
+class RecurrentClassifierConfig(TextModelConfig):
     """Sizes of a recurrent classifier."""
 
     PRESETS: ClassVar[dict[str, dict[str, Any]]] = {
         "tiny": {"layers": 1, "width": 128},
         "small": {"layers": 2, "width": 256},
     }
+    FILLED_IN: ClassVar[tuple[str, ...]] = ("vocabulary", "classes")
 
     name: Literal["recurrent-classifier"] = "recurrent-classifier"
     cell: CellKind = "gru"
@@ -53,7 +54,7 @@ class RecurrentClassifier(nn.Module):
     def __init__(self, config: RecurrentClassifierConfig) -> None:
         super().__init__()
         self.config = config
-        self.embed = nn.Embedding(config.source_vocabulary, config.width)
+        self.embed = nn.Embedding(config.vocabulary, config.width)
         nn.init.normal_(self.embed.weight, std=config.width**-0.5)
         self.dropout = Dropout(config.dropout)
         self.encoder = RecurrentEncoder(

@@ -15,7 +15,7 @@ import torch
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 
-from jumok.config import ModelConfig
+from jumok.config import PairModelConfig
 from jumok.errors import ConfigError
 from jumok.nn.batch import PairBatch
 from jumok.nn.dropout import Dropout
@@ -27,7 +27,7 @@ from jumok.nn.state import Memory, RecurrentState, SharedMemory
 # B batch · R rows · S source · T target · n new tokens · D width · E encoder's width · V vocabulary
 
 
-class Seq2SeqConfig(ModelConfig):
+class Seq2SeqConfig(PairModelConfig):
     """Sizes and options of a recurrent encoder-decoder."""
 
     PRESETS: ClassVar[dict[str, dict[str, Any]]] = {

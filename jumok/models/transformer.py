@@ -11,7 +11,7 @@ import torch
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 
-from jumok.config import ModelConfig
+from jumok.config import PairModelConfig
 from jumok.errors import ConfigError
 from jumok.nn.batch import PairBatch
 from jumok.nn.dropout import Dropout
@@ -25,7 +25,7 @@ from jumok.nn.transformer import Decoder, Encoder, LayerOptions
 # B batch · R rows · S source · T target · D width · V vocabulary
 
 
-class TransformerConfig(ModelConfig):
+class TransformerConfig(PairModelConfig):
     """Sizes and options of a Transformer. The defaults are the paper's base model."""
 
     PRESETS: ClassVar[dict[str, dict[str, Any]]] = {

@@ -4,7 +4,7 @@ training   pair of ids → PairBatch → model.features → vocabulary loss at r
 answering  text → ids → model.encode → decoding engine → ids → text
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from jumok.config import DecodingConfig, ParallelData
 from jumok.data.batching import plan_batches, refuse_too_long
-from jumok.data.parallel import ParallelCorpora, Progress
+from jumok.data.parallel import ParallelCorpora, Progress, Split
 from jumok.data.sources import find_file, tidy
 from jumok.data.store import PairStore
 from jumok.data.tokenizer import END, PAD, START, Tokenizer
@@ -29,8 +29,10 @@ from jumok.nn.embeddings import load_word2vec
 from jumok.nn.observe import mean_over_heads, observe
 from jumok.recipe import Recipe
 from jumok.tasks.losses import Loss, vocabulary_loss
+from jumok.tasks.pair_survey import survey_pairs
 from jumok.tasks.pairs import Ids, PairBatches, collate
 from jumok.tasks.scheduled import sampled_logits, teacher_forcing_ratio
+from jumok.tasks.survey import Survey
 
 # B batch · S source · T target
 
@@ -64,21 +66,50 @@ class Translation:
         recipe: Recipe,
         folders: Sequence[Path],
         *,
-        tokenizers: tuple[Tokenizer, Tokenizer] | None = None,
+        tokenizers: Mapping[str, Tokenizer] | None = None,
         progress: Progress = lambda what, done: None,
     ) -> Self:
         """Return the task of a recipe; its tokenizers are trained where none are given, its data read when needed."""
         assert isinstance(recipe.data, ParallelData)
-        return cls(recipe, ParallelCorpora(recipe.data, recipe.tokenizer, folders, progress, tokenizers))
+        pair = None
+        if tokenizers is not None:
+            pair = tokenizers["source"], tokenizers["source" if recipe.tokenizer.shared else "target"]
+        return cls(recipe, ParallelCorpora(recipe.data, recipe.tokenizer, folders, progress, pair))
 
     @property
     def data(self) -> ParallelData:
         """The recipe's [data]."""
         return self.corpora.data
 
+    @property
+    def tokenizers(self) -> dict[str, Tokenizer]:
+        """The tokenizers by name, as a run keeps them."""
+        return {"source": self.source_tokenizer, "target": self.target_tokenizer}
+
+    @property
+    def fingerprint(self) -> str:
+        """What changes when the training data does."""
+        return self.corpora.fingerprint
+
+    @property
+    def size(self) -> str:
+        """How much there is to learn from."""
+        return f"{len(self.corpora.train):,} pairs"
+
+    def notes(self) -> list[str]:
+        """Return what a user should know of the data before a run, a line each."""
+        counts = self.corpora.train.counts
+        return [str(counts)] if counts.dropped else []
+
+    def open_split(self, split: Split) -> dict[str, PairStore]:
+        """Return the corpora of a split by label, ready for use."""
+        return self.corpora.evaluation(split)
+
     def complete(self, recipe: Recipe) -> Recipe:
         """Return the recipe with the vocabulary sizes of the tokenizers."""
-        return recipe.with_vocabularies(len(self.source_tokenizer), len(self.target_tokenizer))
+        return recipe.with_sizes(
+            source_vocabulary=len(self.source_tokenizer), target_vocabulary=len(self.target_tokenizer)
+        )
 
     def initialise(self, model: nn.Module) -> list[str]:
         """Start embeddings from word2vec files where the recipe names some; return what was done, a line each."""
@@ -118,6 +149,18 @@ class Translation:
         grows = self.recipe.tokenizer.dropout or self.recipe.tokenizer.target_dropout
         return self.data.max_length if grows else int(self.corpora.train.lengths.max())
 
+    def survey(self) -> Survey:
+        """Return the data at a glance, for the doctor."""
+        return survey_pairs(
+            self.corpora.train,
+            self.open_split("val"),
+            tokenizers=self.tokenizers,
+            config=self.recipe.tokenizer,
+            batch_tokens=self.recipe.training.batch_tokens,
+            seed=self.recipe.training.seed,
+            built_in=bool(self.data.set),
+        )
+
     def batches(self) -> PairBatches:
         """Return the stream of training batches."""
         training, tokenizer, corpora = self.recipe.training, self.recipe.tokenizer, self.corpora
@@ -134,7 +177,7 @@ class Translation:
 
     def evaluate(self, model: nn.Module) -> dict[str, Any]:
         """Return the val scores that are taken during training."""
-        return self.metrics(model, self.corpora.evaluation("val"), sentences=self.recipe.training.evaluate_sentences)
+        return self.metrics(model, self.open_split("val"), sentences=self.recipe.training.evaluate_sentences)
 
     def loss(self, model: nn.Module, batch: PairBatch, step: int) -> Loss:
         """Return the summed loss over the batch's target tokens; smoothed in training only."""

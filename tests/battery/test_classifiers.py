@@ -22,7 +22,7 @@ def model(request):
     name, changes = request.param
     torch.manual_seed(5)
     built = MODELS[name].load()
-    return built(built.Config(width=22, source_vocabulary=VOCABULARY, classes=CLASSES, dropout=0.0, **changes)).eval()
+    return built(built.Config(width=22, vocabulary=VOCABULARY, classes=CLASSES, dropout=0.0, **changes)).eval()
 
 
 def make_batch(lengths=(7, 5, 3), extra=0) -> LabelBatch:

@@ -213,7 +213,7 @@ def test_check_writes_nothing_but_the_cache(small, monkeypatch, tmp_path):
     for word in (
         "train",
         "val.digits",
-        "three pairs",
+        "3 pairs",
         "▁1",
         "→ ▁",
         "parameters",

@@ -1,22 +1,27 @@
-"""A trained model ready for use: translate, stream, explain.
+"""A trained translator: translate, stream, explain, score.
 
 text → cut where too long → ids → task.answer → text; explain adds one teacher-forced pass that is observed
 """
 
+import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
 
-from jumok.config import DecodingConfig
+from jumok.config import Corpus, DecodingConfig
 from jumok.data.sources import tidy
+from jumok.data.store import PairStore
 from jumok.data.tokenizer import END, PAD, START
 from jumok.decoding.engine import stream
+from jumok.errors import ConfigError
+from jumok.evaluation.text import score_by_length, score_texts
 from jumok.nn.observe import AttentionRecord, observe
-from jumok.run import Run
+from jumok.predictors.base import Predictor, Tell, check_split
 from jumok.tasks.pairs import Ids, collate
 from jumok.tasks.translation import Answer, Translation
 
@@ -33,16 +38,11 @@ class Explanation:
     record: AttentionRecord  # maps of one example each (H, Q, K), with labels
 
 
-class Predictor:
-    """Answer new inputs with a run's weights."""
+class Translator(Predictor):
+    """Translate with a run's weights."""
 
-    def __init__(self, run: Run, task: Translation, model: nn.Module) -> None:
-        self.run, self.task, self.model = run, task, model
-
-    @property
-    def options(self) -> DecodingConfig:
-        """The recipe's own way to decode."""
-        return self.run.recipe.decoding
+    verb = "translate"
+    task: Translation
 
     @property
     def longest_source(self) -> int:
@@ -199,7 +199,47 @@ class Predictor:
     def _target_ids(self, text: str) -> list[int]:
         return self.task.target_tokenizer.encode([tidy(text, self.task.data.lowercase)])[0]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return facts about the model for tables and pages."""
-        parameters = sum(parameter.numel() for parameter in self.model.parameters())
-        return {"run": str(self.run.folder), "model": self.run.recipe.model.name, "parameters": parameters}
+    def evaluate(
+        self,
+        split: str,
+        *,
+        source: Path | None = None,
+        target: Path | None = None,
+        options: DecodingConfig | None = None,
+        progress: Tell = lambda label, done, total: None,
+    ) -> dict[str, dict[str, Any]]:
+        """Return BLEU and others of each corpus of a split, or of two files, by label."""
+        return {
+            label: self._score(store, options or self.options, partial(_tell, progress, label, len(store)))
+            for label, store in self.stores(split, source=source, target=target).items()
+        }
+
+    def stores(self, split: str, *, source: Path | None = None, target: Path | None = None) -> dict[str, PairStore]:
+        """Return the pairs of each corpus of a split, or of two files, by label."""
+        check_split(split)
+        if bool(source) != bool(target):
+            raise ConfigError("--source and --target belong together: two files with the same number of lines")
+        if source and target:
+            corpus = Corpus(source=str(source.absolute()), target=str(target.absolute()), name=target.name)
+            return {corpus.label: self.task.corpora.corpus_store(corpus)}
+        return self.task.open_split(split)  # type: ignore[arg-type]
+
+    def _score(self, store: PairStore, options: DecodingConfig, progress: Callable[[int], None]) -> dict[str, Any]:
+        texts = [store.text(number) for number in range(len(store))]
+        cut: list[str] = []
+        answers = self.answers([source for source, _ in texts], options=options, progress=progress, warn=cut.append)
+        written, references = [found[0].text for found in answers], [reference for _, reference in texts]
+        loss = self.task.mean_loss(self.model, store)
+        lengths = [int(length) for length in store.lengths[:, 0]]
+        return {
+            **asdict(score_texts(written, references)),
+            "loss": loss,
+            "perplexity": math.exp(min(loss, 50.0)),
+            "cut": len(cut),  # sources longer than the model takes
+            "by_length": [asdict(bucket) for bucket in score_by_length(written, references, lengths)],
+            "decoding": options.model_dump(),
+        }
+
+
+def _tell(progress: Tell, label: str, total: int, done: int) -> None:
+    progress(label, done, total)

@@ -1,0 +1,54 @@
+"""What every trained model in use shares: its run, its task, its weights, and how it is scored.
+
+api.load(RUN) → the predictor of the run's task → answers, scores, explanations
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ClassVar
+
+from torch import nn
+
+from jumok.config import DecodingConfig
+from jumok.errors import ConfigError
+from jumok.run import Run
+
+SPLITS = ("train", "val", "test")
+Tell = Callable[[str, int, int], None]  # label of a corpus, items done since the last call, items in all
+
+
+class Predictor:
+    """Answer new inputs with a run's weights."""
+
+    verb: ClassVar[str] = ""  # the command that uses it
+
+    def __init__(self, run: Run, task: Any, model: nn.Module) -> None:
+        self.run, self.task, self.model = run, task, model
+
+    @property
+    def options(self) -> DecodingConfig:
+        """The recipe's own way to decode."""
+        return self.run.recipe.decoding
+
+    def evaluate(
+        self,
+        split: str,
+        *,
+        source: Path | None = None,
+        target: Path | None = None,
+        options: DecodingConfig | None = None,
+        progress: Tell = lambda label, done, total: None,
+    ) -> dict[str, dict[str, Any]]:
+        """Return the scores of each corpus of a split, or of files of one's own, by label."""
+        raise NotImplementedError
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return facts about the model for tables and pages."""
+        parameters = sum(parameter.numel() for parameter in self.model.parameters())
+        return {"run": str(self.run.folder), "model": self.run.recipe.model.name, "parameters": parameters}
+
+
+def check_split(split: str) -> None:
+    """Refuse a split that does not exist."""
+    if split not in SPLITS:
+        raise ConfigError(f"--split {split}: must be train, val or test")

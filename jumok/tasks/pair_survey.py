@@ -1,0 +1,74 @@
+"""The survey of pairs of sentences."""
+
+from dataclasses import asdict
+
+from jumok.config import TokenizerConfig
+from jumok.data.batching import largest_batch, padding_share, plan_batches
+from jumok.data.store import PairStore
+from jumok.data.tokenizer import Tokenizer
+from jumok.tasks.pairs import collate
+from jumok.tasks.survey import Lengths, Problem, Survey, dropped_problem, unknown_share, vocabulary_problems
+
+SIDES = ("source", "target")
+
+
+def survey_pairs(
+    store: PairStore,
+    held_out: dict[str, PairStore],
+    *,
+    tokenizers: dict[str, Tokenizer],
+    config: TokenizerConfig,
+    batch_tokens: int,
+    seed: int,
+    built_in: bool,
+) -> Survey:
+    """Return the survey of a training store and its held-out ones."""
+    plan = plan_batches(store.lengths, batch_tokens=batch_tokens, seed=seed, epoch=0)
+    largest = largest_batch(store.lengths, plan)
+    longest = store.lengths[largest].max(axis=0).tolist()
+    survey = Survey(
+        unit="pairs",
+        largest_batch=collate([(store.source[i], store.target[i]) for i in largest]),
+        largest=(len(largest), *longest),
+        batches_an_epoch=len(plan),
+        tokens_an_epoch=int(store.lengths[:, 1].sum()),
+        padding=padding_share(store.lengths, plan),
+        counts={"train": asdict(store.counts)} | {label: asdict(found.counts) for label, found in held_out.items()},
+        lengths={side: Lengths.of(store.lengths[:, number]) for number, side in enumerate(SIDES)},
+        samples=[
+            tuple(tokenizers[side].labels(list(getattr(store, side)[number])) for side in SIDES)
+            for number in (0, len(store) // 2, len(store) - 1)
+        ],
+        vocabularies={side: len(tokenizers[side]) for side in SIDES},
+        unknown={side: unknown_share(*(getattr(found, side).ids for found in held_out.values())) for side in SIDES},
+    )
+    counts = store.counts
+    survey.problems += dropped_problem(counts.read, counts.dropped, unit="pairs", why=str(counts))
+    survey.problems += _equal_sides(store) if not built_in else []  # the sides of a built-in set may well be equal
+    survey.problems += _leaks(store, held_out)
+    survey.problems += vocabulary_problems(survey, kind=config.kind, wanted=config.vocabulary)
+    return survey
+
+
+def _equal_sides(store: PairStore) -> list[Problem]:
+    texts = _some_texts(store)
+    same = sum(source == target for source, target in texts) / len(texts)
+    if same <= 0.05:
+        return []
+    return [(f"about {same:.0%} of the training pairs have equal sides", "is the target file really the translation?")]
+
+
+def _leaks(store: PairStore, held_out: dict[str, PairStore]) -> list[Problem]:
+    problems = []
+    seen = {source for source, _ in _some_texts(store, most=200_000)}
+    for label, found in held_out.items():
+        texts = _some_texts(found, most=2000)
+        leaked = sum(source in seen for source, _ in texts)
+        if leaked > 0.05 * len(texts):
+            what = f"{leaked:,} of {len(texts):,} sources of {label} also stand in the training data: its scores will flatter"
+            problems.append((what, "take them out of the training data"))
+    return problems
+
+
+def _some_texts(store: PairStore, most: int = 1000) -> list[tuple[str, str]]:
+    return [store.text(number) for number in range(0, len(store), max(-(-len(store) // most), 1))]
