@@ -25,6 +25,7 @@ class Entry:
 
 
 MODELS = {
+    "gpt": Entry("the decoder alone, which writes on (Radford et al. 2018, 2019)", "jumok.models.gpt:GPT"),
     "recurrent-classifier": Entry(
         "sequence → last recurrent state → class: the plain baseline",
         "jumok.models.recurrent_classifier:RecurrentClassifier",

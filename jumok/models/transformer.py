@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from jumok.config import PairModelConfig
 from jumok.errors import ConfigError
 from jumok.nn.batch import PairBatch
-from jumok.nn.dropout import Dropout
+from jumok.nn.embeddings import Embedding
 from jumok.nn.feedforward import Activation
 from jumok.nn.masks import over_keys
 from jumok.nn.norms import NormKind
@@ -97,20 +97,6 @@ class TransformerConfig(PairModelConfig):
         return LayerOptions(**{key: getattr(self, key) for key in shared})
 
 
-class Embedding(nn.Module):
-    """Tokens to vectors: a row of the table times √D, joined with its position."""
-
-    def __init__(self, table: nn.Embedding, positions: Positions, dropout: float) -> None:
-        super().__init__()
-        self.table, self.positions, self.dropout = table, positions, Dropout(dropout)
-        self.scale = math.sqrt(table.embedding_dim)
-
-    def forward(self, tokens: Tensor, first: Tensor | int = 0) -> Tensor:
-        """Return (B, T, D) of tokens (B, T) whose first stands at place first."""
-        embedded: Tensor = self.dropout(self.positions(self.table(tokens) * self.scale, first))
-        return embedded
-
-
 class Transformer(nn.Module):
     """Translate one sequence into another."""
 
@@ -128,8 +114,9 @@ class Transformer(nn.Module):
         target_table = self._table(config.target_vocabulary, width)
         shared = config.shared_embeddings and config.source_vocabulary == config.target_vocabulary
         source_table = target_table if shared else self._table(config.source_vocabulary, width)
-        self.embed_source = Embedding(source_table, source_positions, config.dropout)
-        self.embed_target = Embedding(target_table, target_positions, config.dropout)
+        scale = math.sqrt(width)  # a table of spread 1/√D comes to unit size, as positions have
+        self.embed_source = Embedding(source_table, source_positions, config.dropout, scale=scale)
+        self.embed_target = Embedding(target_table, target_positions, config.dropout, scale=scale)
         self.encoder = Encoder(options, encoder_depth)
         self.decoder = Decoder(options, decoder_depth, middle_feedforward=config.middle_feedforward)
         self.project = nn.Linear(config.width, config.target_vocabulary)

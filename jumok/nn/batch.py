@@ -39,6 +39,25 @@ class PairBatch:
 
 
 @dataclass(frozen=True)
+class TextBatch:
+    """Stretches of text without padding, and what comes next at each place."""
+
+    inputs: Tensor  # (B, T) ids
+    targets: Tensor  # (B, T) the ids one place later
+    documents: Tensor | None = None  # (B, T) number of each token's document, where they must not see each other
+
+    @property
+    def cells(self) -> int:
+        """Tokens, of which none is padding."""
+        return self.inputs.numel()
+
+    def to(self, device: torch.device) -> Self:
+        """Return the batch on device."""
+        documents = None if self.documents is None else self.documents.to(device)
+        return type(self)(self.inputs.to(device), self.targets.to(device), documents)
+
+
+@dataclass(frozen=True)
 class LabelBatch:
     """Sequences and the class of each."""
 

@@ -3,14 +3,21 @@
 Attention is linear in its values; this is where a Transformer layer bends.
 """
 
+from collections.abc import Callable
+from functools import partial
 from typing import Literal
 
 from torch import Tensor, nn
 
 from jumok.nn.dropout import Dropout
 
-Activation = Literal["relu", "gelu", "silu"]
-ACTIVATIONS: dict[str, type[nn.Module]] = {"relu": nn.ReLU, "gelu": nn.GELU, "silu": nn.SiLU}
+Activation = Literal["relu", "gelu", "gelu-tanh", "silu"]
+ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
+    "relu": nn.ReLU,
+    "gelu": nn.GELU,
+    "gelu-tanh": partial(nn.GELU, approximate="tanh"),  # GPT-2's
+    "silu": nn.SiLU,
+}
 
 
 class FeedForward(nn.Module):

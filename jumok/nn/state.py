@@ -65,6 +65,11 @@ class KeyValueCache:
         self.longest = 0
         self.even = True  # all rows have the same length: no mask is needed
 
+    @property
+    def rows(self) -> int:
+        """How many hypotheses there are."""
+        return len(self.lengths)
+
     def append(self, layer: int, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor | None, bool]:
         """Write key (R, H, n, d) and value behind the cached; return all of both, the mask and whether causal."""
         new, total = key.shape[2], self.longest + key.shape[2]

@@ -129,13 +129,24 @@ class Encoder(nn.Module):
         self.final = make_norm(options.norm, options.width) if options.norm_position == "pre" else None
 
     def forward(
-        self, x: Tensor, mask: Tensor | None = None, *, real: Tensor | None = None, causal: bool = False
+        self,
+        x: Tensor,
+        mask: Tensor | None = None,
+        *,
+        real: Tensor | None = None,
+        causal: bool = False,
+        cache: KeyValueCache | None = None,
     ) -> list[Tensor]:
-        """Return the states (B, T, D) of every layer, the last one normed where layers are pre-norm."""
+        """Return the states (B, T, D) of every layer, the last one normed where layers are pre-norm.
+
+        With a cache, x continues what is cached.
+        """
         states = []
-        for layer in self.layers:
-            x = layer(x, mask, real=real, causal=causal)
+        for number, layer in enumerate(self.layers):
+            x = layer(x, mask, real=real, causal=causal, cache=cache, layer=number)
             states.append(x)
+        if cache is not None:
+            cache.advance(x.shape[1])
         if self.final is not None:
             states[-1] = self.final(x, real)
         return states

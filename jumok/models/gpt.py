@@ -1,0 +1,127 @@
+"""GPT (Radford et al. 2018, 2019): the Transformer's decoder alone, which writes on.
+
+inputs (B, T) → embed + positions → [masked self-attention → feed-forward] × layers (B, T, D) → project → logits (B, T, V)
+"""
+
+import math
+from typing import Any, ClassVar, Literal, Self
+
+import torch
+from pydantic import Field, model_validator
+from torch import Tensor, nn
+
+from jumok.config import TextModelConfig
+from jumok.errors import ConfigError
+from jumok.nn.batch import TextBatch
+from jumok.nn.embeddings import Embedding
+from jumok.nn.feedforward import Activation
+from jumok.nn.masks import causal_mask
+from jumok.nn.norms import NormKind
+from jumok.nn.positions import PositionKind, Positions
+from jumok.nn.state import KeyValueCache, Memory
+from jumok.nn.transformer import Encoder, LayerOptions
+
+# B batch · R rows · T tokens · D width · V vocabulary
+
+SPREAD = 0.02  # of weights at the start, as in GPT-2
+
+
+class GPTConfig(TextModelConfig):
+    """Sizes and options of a GPT."""
+
+    PRESETS: ClassVar[dict[str, dict[str, Any]]] = {
+        "tiny": {"layers": 4, "width": 128, "feedforward": 512, "heads": 4, "window": 256},
+        "small": {"layers": 6, "width": 384, "feedforward": 1536, "heads": 6, "window": 256},
+        "gpt2": {"layers": 12, "width": 768, "feedforward": 3072, "heads": 12, "window": 1024, "dropout": 0.1},
+    }
+
+    name: Literal["gpt"] = "gpt"
+    layers: int = Field(4, ge=1)
+    width: int = Field(128, ge=1)
+    heads: int = Field(4, ge=1)
+    feedforward: int = Field(512, ge=0, description="hidden features; 0 = no feed-forward")
+    window: int = Field(256, ge=1, description="tokens it is trained on, and looks back on, at once")
+    positions: PositionKind = "learned"
+    activation: Activation = "gelu-tanh"
+    norm: NormKind = "layer"
+    norm_position: Literal["post", "pre"] = "pre"
+    dropout: float = Field(0.0, ge=0.0, lt=1.0)
+    attention_dropout: float = Field(0.0, ge=0.0, lt=1.0, description="on attention weights (slower: no fused kernel)")
+    tied: bool = Field(True, description="output projection = embedding")
+
+    @model_validator(mode="after")
+    def heads_share_the_width(self) -> Self:
+        if self.width % self.heads:
+            raise ConfigError(
+                f"model.width ({self.width}) must be a multiple of model.heads ({self.heads}); the nearest below is "
+                f"{self.width - self.width % self.heads}"
+            )
+        return self
+
+    def layer_options(self) -> LayerOptions:
+        """Return what every layer is made of."""
+        keys = ("width", "heads", "feedforward", "activation", "norm", "norm_position", "dropout", "attention_dropout")
+        return LayerOptions(**{key: getattr(self, key) for key in keys})
+
+
+class GPT(nn.Module):
+    """Say what comes next, after every token."""
+
+    Config = GPTConfig
+    tasks = ("language",)
+    looks_at_source = False
+
+    def __init__(self, config: GPTConfig) -> None:
+        super().__init__()
+        self.config = config
+        positions = Positions(config.positions, config.width, longest=config.window)
+        # Learned positions start as small as embeddings; sinusoids have unit size, to which embeddings are raised.
+        scale = 1.0 if config.positions in ("learned", "none") else 1 / SPREAD
+        self.embed = Embedding(nn.Embedding(config.vocabulary, config.width), positions, config.dropout, scale=scale)
+        self.stack = Encoder(config.layer_options(), config.layers, kind="decoder")
+        self.project = nn.Linear(config.width, config.vocabulary, bias=False)
+        self._initialise()
+        if config.tied:
+            self.project.weight = self.embed.table.weight
+
+    @torch.no_grad()
+    def _initialise(self) -> None:
+        """Draw small weights; smaller still where a layer adds to the residual stream, which all layers share."""
+        for name, parameter in self.named_parameters():
+            if parameter.dim() == 2:
+                deep = name.endswith(("output.weight", "contract.weight"))
+                parameter.normal_(std=SPREAD / math.sqrt(2 * self.config.layers) if deep else SPREAD)
+
+    @property
+    def limit(self) -> int:
+        """The longest sequence the model can take at once."""
+        return self.config.window
+
+    def forward(self, batch: TextBatch) -> Tensor:
+        """Return logits (B, T, V) of the token after each of batch.inputs."""
+        logits: Tensor = self.project(self.features(batch))
+        return logits
+
+    def features(self, batch: TextBatch) -> Tensor:
+        """Return the last layer's states (B, T, D) before the projection."""
+        mask = None
+        if batch.documents is not None:
+            alike = batch.documents[:, :, None] == batch.documents[:, None]  # (B, T, T)
+            mask = (alike & causal_mask(alike.shape[1], alike.shape[2], alike.device))[:, None]
+        states: list[Tensor] = self.stack(self.embed(batch.inputs), mask, causal=mask is None)
+        return states[-1]
+
+    def encode(self, inputs: Tensor) -> Memory:
+        """Return an empty memory of rows as many as inputs (B, …) has: all that a GPT knows, it was told as tokens."""
+        return Memory(inputs.new_zeros(len(inputs), 0, self.config.width), inputs.new_zeros(len(inputs), 0).bool())
+
+    def start(self, memory: Memory) -> KeyValueCache:
+        """Return the state of one empty row each."""
+        return KeyValueCache(len(memory.mask), self.config.layers)
+
+    def extend(self, tokens: Tensor, state: KeyValueCache) -> tuple[Tensor, KeyValueCache]:
+        """Write tokens (R, n) to the rows; return logits (R, n, V) of what comes next, and the new state."""
+        tokens = tokens.to(self.embed.table.weight.device)
+        first = state.longest if state.even else state.lengths.to(tokens.device)
+        states: list[Tensor] = self.stack(self.embed(tokens, first), causal=True, cache=state)
+        return self.project(states[-1]), state
