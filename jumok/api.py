@@ -21,6 +21,7 @@ from jumok.lens.picture import check_can_draw
 from jumok.nn.device import choose_device
 from jumok.predictors.base import Predictor
 from jumok.predictors.translator import Translator
+from jumok.predictors.writer import Writer
 from jumok.recipe import find_recipe
 from jumok.run import Run, load_recipe
 from jumok.scaffold import new_recipe
@@ -28,7 +29,7 @@ from jumok.training.average import load_tensors
 from jumok.training.checkpoint import Checkpoints
 
 Kind = TypeVar("Kind", bound=Predictor)
-PREDICTORS: dict[str, type[Predictor]] = {"translation": Translator}
+PREDICTORS: dict[str, type[Predictor]] = {"language": Writer, "translation": Translator}
 
 __all__ = [
     "Comparison",

@@ -38,11 +38,13 @@ MODELS = {
 }
 
 TASKS = {
+    "language": Entry("what comes next in running text", "jumok.tasks.language:Language"),
     "translation": Entry("one sequence of tokens into another", "jumok.tasks.translation:Translation"),
 }
 
 DATASETS = {
     "dates": Entry("dates written out in about 50 languages → ISO 8601"),
+    "stdlib": Entry("running text that ships with Python: docstrings, the licence, the Zen"),
     "copy": Entry("letters → the same letters"),
     "reverse": Entry("letters → the same letters, last first"),
 }

@@ -91,11 +91,58 @@ class ParallelData(Section):
         return self
 
 
+class TextFile(Section):
+    """Running text: a file of it, or a column of a table."""
+
+    name: str = Field("", description="label in scores; the file's own name by default")
+    file: str = Field(description="plain text, or a .tsv, .csv, .jsonl or .parquet table (.gz allowed)")
+    column: int | str = Field(0, description="a table's column with the text: number from 0, or name in the header")
+
+    @property
+    def label(self) -> str:
+        """The file's name in tables."""
+        return self.name or self.file.rsplit("/", 1)[-1]
+
+
+class TextData(Section):
+    """Running text: a built-in set, or files for each split."""
+
+    set: str = Field("", description="a built-in set (jumok list) instead of files")
+    folder: str = Field(
+        "", description="folder of the files inside the data folder; jumok fetch writes to one of that name"
+    )
+    train: list[TextFile] = Field([], description="files to learn from", json_schema_extra=_one_is_a_list)
+    val: list[TextFile] = Field([], description="files to score during training", json_schema_extra=_one_is_a_list)
+    test: list[TextFile] = Field([], description="files for the final score", json_schema_extra=_one_is_a_list)
+    documents: Literal["file", "paragraph", "line"] = Field(
+        "file", description="what a document is in plain text; a table has one a row"
+    )
+    hold_out: float = Field(
+        0.05, gt=0.0, lt=1.0, description="share of the training text taken for val where val has no files"
+    )
+    separate: bool = Field(False, description="documents that share a block do not see each other")
+    lowercase: bool = Field(False, description="fold case")
+
+    @field_validator("train", "val", "test", mode="before")
+    @classmethod
+    def one_file_is_a_list(cls, value: Any) -> Any:
+        files = value if isinstance(value, list) else [value]
+        return [{"file": file} if isinstance(file, str) else file for file in files]
+
+    @model_validator(mode="after")
+    def a_set_or_files(self) -> Self:
+        if bool(self.set) == bool(self.train):
+            raise ConfigError(
+                '[data] needs either set = "NAME" (a built-in set, see jumok list) or train = "FILE" (or a list of files)'
+            )
+        return self
+
+
 class TokenizerConfig(Section):
     """How text becomes tokens. Trained in place on the training split."""
 
-    kind: Literal["bpe", "unigram", "word", "character"] = Field(
-        "bpe", description="byte-level BPE, unigram, words, characters"
+    kind: Literal["bpe", "unigram", "word", "character", "byte"] = Field(
+        "bpe", description="byte-level BPE, unigram, words, characters, bytes"
     )
     vocabulary: int = Field(8000, ge=8, description="the most entries each vocabulary may have")
     shared: bool = Field(True, description="one vocabulary for both languages, or one each")
@@ -208,6 +255,11 @@ class DecodingConfig(Section):
     temperature: float = Field(1.0, gt=0.0)
     top_k: int = Field(0, ge=0, description="draw from the k likeliest; 0 = all")
     top_p: float = Field(1.0, gt=0.0, le=1.0, description="draw from the likeliest that make up this share")
+    min_p: float = Field(0.0, ge=0.0, lt=1.0, description="draw from those at least this share as likely as the first")
+    repetition_penalty: float = Field(
+        1.0, ge=1.0, description="make tokens already written less likely (CTRL's); 1 = off"
+    )
+    stop: list[str] = Field([], description="end before any of these texts (language models)")
     seed: int = Field(1, ge=0)
     batch_size: int = Field(64, ge=1, description="sentences decoded side by side")
 
@@ -232,7 +284,8 @@ def _explain_one(detail: dict[str, Any], cls: type[BaseModel], where: str) -> st
     place, given, context = ".".join(path), detail["input"], detail.get("ctx", {})
     match detail["type"]:
         case "extra_forbidden":
-            known = Corpus.model_fields if len(path) > 2 and issubclass(cls, ParallelData) else cls.model_fields
+            inside: dict[type[BaseModel], type[BaseModel]] = {ParallelData: Corpus, TextData: TextFile}
+            known = inside.get(cls, cls).model_fields if len(path) > 2 else cls.model_fields
             return f"[{'.'.join(path[:-1])}] has no key '{path[-1]}'; {did_you_mean(path[-1], known)}"
         case "missing":
             return f"{place} is missing"

@@ -11,8 +11,8 @@ from jumok.cli.display import bar, error_console, run_folders, standard_console
 def evaluate(
     run: Path = typer.Argument(..., help="A run's folder.", autocompletion=run_folders),
     split: str = typer.Option("val", "--split", help="val, test or train."),
-    source: Path | None = typer.Option(None, "--source", help="A file of your own to translate …"),
-    target: Path | None = typer.Option(None, "--target", help="… and its reference translations."),
+    source: Path | None = typer.Option(None, "--source", help="A file of your own to score (or to translate …"),
+    target: Path | None = typer.Option(None, "--target", help="… with its reference translations)."),
     data: Path | None = typer.Option(None, "--data", help="The data folder, where it has moved since training."),
     beam: int | None = typer.Option(None, "--beam", min=1, help="Hypotheses kept a sentence; 1 = greedy."),
     length_penalty: float | None = typer.Option(
@@ -21,7 +21,10 @@ def evaluate(
     checkpoint: str = typer.Option("best", "--checkpoint", help="best, last or step-N."),
     as_json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
-    """Translate a held-out set and score it: BLEU, chrF, exact match, loss, by length of the source.
+    """Score a run on held-out data.
+
+    A translator by BLEU, chrF, exact match and loss, by length of the source; a language model by loss, perplexity,
+    bits a byte and bits a character.
 
     Example: [bold]jumok evaluate runs/multi30k-en-de --split val --beam 5[/bold]
     """
@@ -36,7 +39,7 @@ def evaluate(
     options = DecodingConfig.parse(
         predictor.options.model_dump() | {k: v for k, v in changes.items() if v is not None}, "decoding"
     )
-    with bar(console, "translating", None) as advance:
+    with bar(console, "scoring", None) as advance:
         results = api.evaluate(
             predictor,
             split=split,
@@ -50,11 +53,23 @@ def evaluate(
         typer.echo(json.dumps(results, ensure_ascii=False, indent=1))
         return
     name = split if source is None else "files"
+    show = {"language": show_language, "translation": show_translation}[predictor.run.recipe.task]
     for label, scores in results.items():
         show(label, name, scores)
 
 
-def show(label: str, split: str, scores: dict[str, Any]) -> None:
+def show_language(label: str, split: str, scores: dict[str, Any]) -> None:
+    """Print one text's scores for people."""
+    typer.echo(
+        f"{label} ({split}), {scores['documents']:,} documents, {scores['tokens']:,} tokens, {scores['characters']:,} characters"
+    )
+    typer.echo(
+        f"  loss {scores['loss']:.4f}   perplexity {scores['perplexity']:.3f}   bits a byte {scores['bits_per_byte']:.4f}   "
+        f"bits a character {scores['bits_per_character']:.4f}"
+    )
+
+
+def show_translation(label: str, split: str, scores: dict[str, Any]) -> None:
     """Print one corpus' scores for people."""
     from rich.table import Table
 

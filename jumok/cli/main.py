@@ -10,6 +10,7 @@ from jumok.cli.check import check
 from jumok.cli.compare import compare
 from jumok.cli.evaluate import evaluate
 from jumok.cli.fetch import fetch
+from jumok.cli.generate import generate
 from jumok.cli.inventory import inventory
 from jumok.cli.look import look
 from jumok.cli.new import new
@@ -33,6 +34,7 @@ app.command()(new)
 app.command()(evaluate)
 app.command()(compare)
 app.command()(translate)
+app.command()(generate)
 app.command()(look)
 app.command()(fetch)
 app.command()(cache)

@@ -1,6 +1,7 @@
-"""Where sentence pairs come from: two files of lines, TSV, CSV, JSONL (each plain or .gz) and Parquet.
+"""Where text comes from: files of lines, TSV, CSV, JSONL (each plain or .gz) and Parquet.
 
 Corpus (of a recipe) → find_file → read_pairs → (source, target) strings, streamed → tidy
+TextFile → find_file → read_documents → strings, their line breaks kept → clean
 Whatever is wrong with a file ends in a DataError that says what to do; rows are never skipped in silence.
 """
 
@@ -19,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from jumok.config import Corpus
+from jumok.config import Corpus, TextFile
 from jumok.errors import DataError, MissingExtraError
 
 Pair = tuple[str, str]
@@ -46,6 +47,12 @@ def tidy(text: str, lowercase: bool = False) -> str:
     text = _CONTROL.sub("", text).replace("\ufeff", " ")
     text = unicodedata.normalize("NFC", text.lower() if lowercase else text)
     return " ".join(text.split())
+
+
+def clean(text: str, lowercase: bool = False) -> str:
+    """Return text in NFC, without control characters; spaces and line breaks stay as they are."""
+    text = _CONTROL.sub("", text).replace("\ufeff", "")
+    return unicodedata.normalize("NFC", text.lower() if lowercase else text)
 
 
 def content_hash(paths: Sequence[Path]) -> str:
@@ -106,6 +113,23 @@ def read_pairs(corpus: Corpus, folders: Sequence[Path]) -> Iterator[Pair]:
         yield pair
     if not count:
         raise DataError(f"{path} holds no pairs; a table with at least one row is needed.")
+
+
+def read_documents(file: TextFile, folders: Sequence[Path], *, documents: str) -> Iterator[str]:
+    """Yield the documents of plain text (the file, its paragraphs or its lines) or of a table's column (its rows)."""
+    path = find_file(file.file, folders)
+    if path.name.lower().removesuffix(".gz").endswith(TABLE_SUFFIXES):
+        yield from (text for text, _ in _read_table(path, file.column, file.column))
+    elif documents == "line":
+        yield from read_lines(path)
+    else:
+        lines: list[str] = []
+        for line in read_lines(path):
+            lines.append(line)
+            if documents == "paragraph" and not line.strip():
+                yield "\n".join(lines).strip("\n")
+                lines = []
+        yield "\n".join([*lines, ""]) if documents == "file" else "\n".join(lines)
 
 
 def _open(path: Path) -> gzip.GzipFile | BufferedReader:

@@ -115,7 +115,7 @@ class Tokenizer:
 
     def _label(self, index: int) -> str:
         token = self._tokens[index]
-        if self.kind != "bpe" or index < len(SPECIALS):
+        if self.kind not in ("bpe", "byte") or index < len(SPECIALS):
             return token.replace(" ", SPACE)
         raw = bytes(BYTE_OF_LETTER[letter] for letter in token)
         try:
@@ -151,6 +151,8 @@ def _too_small(config: TokenizerConfig, needed: int) -> ConfigError:
 def _kind(content: dict[str, Any]) -> str:
     if content["model"]["type"] == "WordLevel":
         return "character" if content["decoder"]["type"] == "Fuse" else "word"
+    if content["model"]["type"] == "BPE" and not content["model"]["merges"]:
+        return "byte"
     return {"BPE": "bpe", "Unigram": "unigram"}[content["model"]["type"]]
 
 
@@ -201,7 +203,12 @@ def _character(config: TokenizerConfig) -> tuple[Library, Any]:
     return library, _word_trainer(config)
 
 
-_SETUPS = {"bpe": _bpe, "unigram": _unigram, "word": _word, "character": _character}
+def _byte(config: TokenizerConfig) -> tuple[Library, Any]:
+    """Set up single bytes: the vocabulary needs no training."""
+    return _bpe(config.model_copy(update={"vocabulary": len(SPECIALS) + _BYTES}))
+
+
+_SETUPS = {"bpe": _bpe, "unigram": _unigram, "word": _word, "character": _character, "byte": _byte}
 
 
 def _word_trainer(config: TokenizerConfig) -> Any:

@@ -46,6 +46,20 @@ def forbid_repeats(logits: Tensor, history: Tensor, *, length: Tensor, size: int
     logits.scatter_add_(1, windows[..., -1], logits.new_zeros(repeats.shape).masked_fill_(repeats, FORBIDDEN))
 
 
+def penalise_repeats(logits: Tensor, history: Tensor, *, length: Tensor, penalty: float) -> None:
+    """Make tokens of a row's history (R, T) of length (R,) less likely: positive logits ÷ penalty, negative × it."""
+    longest = int(length.max())
+    if not longest:
+        return
+    history, length = history[:, :longest].to(logits.device), length.to(logits.device)
+    # Places behind a row's end point to its first token, which it has written anyway; empty rows stay as they are.
+    written = torch.arange(longest, device=logits.device) < length[:, None]
+    tokens = torch.where(written, history, history[:, :1])
+    values = logits.gather(1, tokens)
+    changed = torch.where(values > 0, values / penalty, values * penalty)
+    logits.scatter_(1, tokens, torch.where(length[:, None] > 0, changed, values))
+
+
 def force(logits: Tensor, rows: Tensor, *, tokens: Tensor, values: Tensor) -> None:
     """Leave rows (F,) of logits nothing but their tokens (F,), which keep these values (F,)."""
     logits[rows] = FORBIDDEN
@@ -61,6 +75,7 @@ class Constraints:
     pad: int
     min_length: int
     no_repeat_ngram: int
+    repetition_penalty: float = 1.0
 
     def apply(self, logits: Tensor, rows: Rows) -> None:
         """Forbid in logits (R, V) what rows may not write next; a prefix outranks every other rule."""
@@ -70,6 +85,8 @@ class Constraints:
         values = logits[forced, tokens]
         ending = logits[:, self.end].clone() if self.no_repeat_ngram else None
 
+        if self.repetition_penalty > 1.0:
+            penalise_repeats(logits, rows.tokens, length=rows.length, penalty=self.repetition_penalty)
         forbid(logits, sorted({self.start, self.pad} - {self.end}))  # some models start with their end token
         forbid_early_end(logits, rows.length, end=self.end, minimum=self.min_length)
         if ending is not None:

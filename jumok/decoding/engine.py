@@ -95,15 +95,17 @@ def stream(
     pad: int,
     prefix: Sequence[int] = (),
     limit: int = 0,
+    special_start: bool = True,
 ) -> Iterator[tuple[int, float]]:
     """Yield the tokens of one input's answer and their log-probabilities as they are chosen, the end left out.
 
+    special_start says that start is a mark of its own, which is never written.
     Drawn at random when options.sample, else greedy whatever the beam: a beam knows its first word only at the end.
     """
     single = options.model_copy(update={"beam": 1, "n_best": 1, "coverage_penalty": 0.0})
     search = Search(
         decoder, [source], collate=collate, lengths=[length], options=single, start=start, end=end, pad=pad,
-        prefixes=[prefix], limit=limit,
+        prefixes=[prefix], limit=limit, special_start=special_start,
     )  # fmt: skip
     search.admit([0])
     told = 0
@@ -134,6 +136,7 @@ class Search:
         prefixes: Sequence[Sequence[int]] | None = None,
         limit: int = 0,
         observed_extend: ObservedExtend | None = None,
+        special_start: bool = True,
     ) -> None:
         assert not getattr(decoder, "training", False), "call decoder.eval() first: dropout would change every answer"
         assert len(lengths) == len(inputs), f"{len(lengths)} lengths for {len(inputs)} inputs"
@@ -150,7 +153,14 @@ class Search:
         for prefix, longest in zip(self.prefixes, self.longest, strict=True):
             _check_prefix(prefix, longest, end=end)
         self.observed_extend = observed_extend if options.coverage_penalty else None
-        self.constraints = Constraints(start, end, pad, options.min_length, options.no_repeat_ngram)
+        self.constraints = Constraints(
+            start if special_start else pad,
+            end,
+            pad,
+            options.min_length,
+            options.no_repeat_ngram,
+            options.repetition_penalty,
+        )
         self.strategy = choose_strategy(options, sentences=len(inputs), end=end)
         self.found: list[list[Hypothesis]] = [[] for _ in inputs]
         self.rows: Rows | None = None

@@ -1,6 +1,6 @@
 """One hypothesis a row: the likeliest token (greedy), or one drawn at random.
 
-logits (R, V) → shortlist (temperature, top-k, top-p) → a token a row → rows that go on, rows that close
+logits (R, V) → shortlist (temperature, top-k, top-p, min-p) → a token a row → rows that go on, rows that close
 
 Every row of every sentence has random numbers of its own, keyed by (seed, sentence, copy), so an answer does not
 depend on its neighbours in the batch. A token is drawn by inverting the cumulated distribution at such a number.
@@ -58,6 +58,8 @@ class Sampler:
         options = self.options
         noise = rows.noise.gather(1, rows.length[:, None]).to(logits.device)
         weights, shortlisted = shortlist(logits / options.temperature, top_k=options.top_k, top_p=options.top_p)
+        if options.min_p:
+            weights = weights.masked_fill(weights < options.min_p * weights.amax(dim=1, keepdim=True), 0.0)
         drawn = draw(weights, noise)
         tokens = drawn if shortlisted is None else shortlisted.gather(1, drawn)
         return _settle(logits, normaliser, tokens=tokens, rows=rows, end=self.end)

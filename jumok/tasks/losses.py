@@ -41,18 +41,24 @@ class _VocabularyLoss(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, features: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, smoothing: float, learning: bool
+        ctx: Any,
+        features: Tensor,
+        weight: Tensor,
+        bias: Tensor | None,
+        targets: Tensor,
+        smoothing: float,
+        learning: bool,
     ) -> tuple[Tensor, Tensor]:
         vocabulary = len(weight)
         wanted = learning and any(ctx.needs_input_grad[:3])
         total, plain = features.new_zeros(()), features.new_zeros(())
         if wanted:
             feature_gradient, weight_gradient = torch.empty_like(features), torch.zeros_like(weight)
-            bias_gradient = torch.zeros_like(bias)
+            bias_gradient = None if bias is None else torch.zeros_like(bias)
         rows = max(CHUNK_ELEMENTS // vocabulary, 1)
         for start in range(0, len(features), rows):
             part, right = features[start : start + rows], targets[start : start + rows, None]
-            logits = torch.addmm(bias, part, weight.T)  # (rows, V)
+            logits = part @ weight.T if bias is None else torch.addmm(bias, part, weight.T)  # (rows, V)
             largest, where = logits.max(dim=1, keepdim=True)
             chosen, spread = logits.gather(1, right), logits.sum(dim=1, keepdim=True) / vocabulary
             share = logits.softmax(dim=1)
@@ -65,7 +71,8 @@ class _VocabularyLoss(torch.autograd.Function):
                 share.scatter_add_(1, right, share.new_full((1, 1), smoothing - 1).expand_as(right))
                 torch.mm(share, weight, out=feature_gradient[start : start + rows])
                 weight_gradient.addmm_(share.T, part)
-                bias_gradient += share.sum(dim=0)
+                if bias_gradient is not None:
+                    bias_gradient += share.sum(dim=0)
         if wanted:
             ctx.save_for_backward(feature_gradient, weight_gradient, bias_gradient)
         ctx.mark_non_differentiable(plain)
@@ -74,4 +81,5 @@ class _VocabularyLoss(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad_total: Tensor, grad_plain: Tensor) -> tuple[Tensor | None, ...]:
         feature_gradient, weight_gradient, bias_gradient = ctx.saved_tensors
-        return feature_gradient * grad_total, weight_gradient * grad_total, bias_gradient * grad_total, None, None, None
+        of_bias = None if bias_gradient is None else bias_gradient * grad_total
+        return feature_gradient * grad_total, weight_gradient * grad_total, of_bias, None, None, None

@@ -1,0 +1,163 @@
+"""A trained language model: write on from a beginning, piece by piece, and score text.
+
+text → ids → [decoding engine up to the window → newest half of it, read again]* → ids → text
+"""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from jumok.config import DecodingConfig, TextFile
+from jumok.data.sources import clean
+from jumok.data.tokenizer import END, PAD, UNKNOWN
+from jumok.decoding.engine import stream
+from jumok.errors import ConfigError
+from jumok.predictors.base import Predictor, Tell, check_split
+from jumok.tasks.language import Language
+
+LENGTH = 200  # tokens written where nobody says how many
+NEXT_DRAWS = 1_000_003  # added to the seed each time the window is full, so that a new stretch draws new numbers
+
+
+class Writer(Predictor):
+    """Write on with a run's weights."""
+
+    verb = "generate"
+    task: Language
+
+    @property
+    def options(self) -> DecodingConfig:
+        """The recipe's own way to decode, but drawn at random: the likeliest text of all runs in circles."""
+        return super().options.model_copy(update={"sample": True, "n_best": 1})
+
+    def write(
+        self,
+        beginning: str = "",
+        *,
+        options: DecodingConfig | None = None,
+        warn: Callable[[str], None] = lambda message: None,
+    ) -> str:
+        """Return what the model writes after a beginning, the beginning left out."""
+        return "".join(self.stream(beginning, options=options, warn=warn))
+
+    def stream(
+        self,
+        beginning: str = "",
+        *,
+        options: DecodingConfig | None = None,
+        warn: Callable[[str], None] = lambda message: None,
+    ) -> Iterator[str]:
+        """Yield what comes after a beginning piece by piece, up to a stop text or the length asked for."""
+        options = options or self.options
+        known, written, shown = self.read(beginning, warn=warn), [], ""
+        whole = ""
+        for token in self._tokens(known, options, warn=warn):
+            written.append(token)
+            whole = self._text(known, written)
+            cut = min((place for place in map(whole.find, options.stop) if place >= 0), default=-1)
+            if cut >= 0:
+                whole = whole[:cut]
+                break
+            held = max((_overlap(whole, stop) for stop in options.stop), default=0)  # it may become a stop text
+            ready = whole[: len(whole) - held]
+            if not whole.endswith("\N{REPLACEMENT CHARACTER}") and len(ready) > len(shown):
+                yield ready[len(shown) :]
+                shown = ready
+        if len(whole) > len(shown):
+            yield whole[len(shown) :]
+
+    def read(self, beginning: str, *, warn: Callable[[str], None] = lambda message: None) -> list[int]:
+        """Return the ids of a beginning; one of which the vocabulary knows nothing is refused."""
+        if not beginning:
+            return []
+        ids = self.task.tokenizer.encode([clean(beginning, self.task.data.lowercase)])[0]
+        unknown = ids.count(UNKNOWN)
+        if ids and unknown == len(ids):
+            raise ConfigError(
+                f"the model knows none of the characters of {beginning[:40]!r}; begin with text like its training data"
+            )
+        if unknown:
+            warn(f"{unknown} of {len(ids)} tokens of the beginning are unknown to the model")
+        return ids
+
+    def _text(self, known: list[int], written: list[int]) -> str:
+        """Return the text of written ids as it reads behind the known ones."""
+        before = self.task.tokenizer.decode(known[-8:])  # a token's text may depend on what stands before it
+        return self.task.tokenizer.decode(known[-8:] + written)[len(before) :]
+
+    def _tokens(self, known: list[int], options: DecodingConfig, *, warn: Callable[[str], None]) -> Iterator[int]:
+        """Yield new tokens; when the window is full, the newest half of it is read again and the writing goes on."""
+        window, left = self.task.window, options.max_length or LENGTH
+        line = [END, *known]
+        inputs = torch.zeros(1, 1, dtype=torch.int64, device=next(self.model.parameters()).device)
+        seed, said = options.seed, False
+        while left > 0:
+            if len(line) > window:
+                if not said:
+                    warn(
+                        f"the text outgrows the model's window of {window} tokens: it goes on from the newest {max(window // 2, 1)} "
+                        "and has forgotten what came before"
+                    )
+                    said = True
+                line = line[-max(window // 2, 1) :]
+            given, room = len(line) - 1, min(left, window - len(line) + 1)
+            stretch = options.model_copy(update={"max_length": given + room, "seed": seed, "min_length": 0})
+            tokens = stream(
+                self.model,  # type: ignore[arg-type]
+                inputs[0],
+                collate=lambda rows: torch.stack(list(rows)),
+                length=0,
+                options=stretch,
+                start=line[0],
+                end=END,
+                pad=PAD,
+                prefix=line[1:],
+                limit=window,
+                special_start=False,  # it may be any word of the text
+            )
+            count = 0
+            for number, (token, _) in enumerate(tokens):
+                if number >= given:
+                    count += 1
+                    line.append(token)
+                    yield token
+            left -= count
+            if count < room:  # it ended by itself
+                return
+            seed += NEXT_DRAWS
+
+    def evaluate(
+        self,
+        split: str,
+        *,
+        source: Path | None = None,
+        target: Path | None = None,
+        options: DecodingConfig | None = None,
+        progress: Tell = lambda label, done, total: None,
+    ) -> dict[str, dict[str, Any]]:
+        """Return loss, perplexity and bits a byte and a character of each file of a split, or of one file, by label."""
+        check_split(split)
+        if target is not None:
+            raise ConfigError("--target is for translation; a language model scores the text of --source alone")
+        if source is not None:
+            file = TextFile(file=str(source.absolute()), name=source.name)
+            stores = {file.label: self.task.corpora.file_store(file)}
+        else:
+            stores = self.task.open_split(split)  # type: ignore[arg-type]
+        results = {}
+        for label, store in stores.items():
+            results[label] = self.task.metrics(self.model, store) | {
+                "documents": store.documents,
+                "tokens": store.tokens,
+                "characters": store.characters,
+                "bytes": store.bytes,
+            }
+            progress(label, store.tokens, store.tokens)
+        return results
+
+
+def _overlap(text: str, stop: str) -> int:
+    """Return how many characters at the end of text begin a stop text."""
+    return next((size for size in range(min(len(stop) - 1, len(text)), 0, -1) if text.endswith(stop[:size])), 0)
