@@ -136,10 +136,20 @@ class TextCorpora:
             return {self.data.set: self._store(split, lambda: iter(BUILT_IN[self.data.set](split)))}
         files: list[TextFile] = getattr(self.data, split)
         if not files and split == "val":
-            return {"held out": self._store("held out", lambda: self._divided(held_out=True))}
+            return {"held out": self._held_out()}
         if not files:
             raise DataError(f'the recipe has no {split} data; add {split} = "FILE" to [data], or give --source')
         return {file.label: self.file_store(file) for file in files}
+
+    def _held_out(self) -> TextStore:
+        try:
+            return self._store("held out", lambda: self._divided(held_out=True))
+        except DataError:
+            if self.train.documents:
+                raise DataError(
+                    "too few different documents to hold some out for val; name val files in [data]"
+                ) from None
+            raise
 
     def file_store(self, file: TextFile) -> TextStore:
         """Return the store of one file."""

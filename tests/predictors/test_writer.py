@@ -1,0 +1,148 @@
+"""The writer: text in pieces equal to text as a whole, past the window, up to a stop text, never an unknown beginning."""
+
+import pytest
+
+import jumok
+from jumok.api import load_for
+from jumok.errors import ConfigError
+from jumok.predictors.translator import Translator
+from jumok.predictors.writer import Writer
+
+RECIPE = """
+task = "language"
+[data]
+train = "rhyme.txt"
+val = "rhyme.txt"
+documents = "line"
+[tokenizer]
+kind = "character"
+vocabulary = 60
+min_frequency = 1
+[model]
+name = "gpt"
+layers = 1
+width = 32
+heads = 2
+feedforward = 64
+window = 24
+[training]
+steps = 300
+batch_tokens = 480
+learning_rate = 1e-2
+warmup = 10
+label_smoothing = 0.0
+evaluate_every = 300
+save_every = 300
+"""
+RHYME = ["one two three four five", "once I caught a fish alive", "six seven eight nine ten", "then I let it go again"]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("rhyme")
+    (folder / "rhyme.txt").write_text("\n".join(RHYME * 30) + "\n", encoding="utf-8")
+    (folder / "rhyme.toml").write_text(RECIPE, encoding="utf-8")
+    return jumok.train(folder / "rhyme.toml", out=folder / "run")
+
+
+@pytest.fixture(scope="module")
+def writer(run):
+    return load_for(Writer, run)
+
+
+def choose(writer, **changes):
+    return writer.options.model_copy(update=changes)
+
+
+def test_it_has_learnt_its_lines_by_heart(writer):
+    greedy = choose(writer, sample=False)
+    for line in RHYME[1:3]:
+        assert writer.write(line[:9], options=greedy) == line[9:]
+
+
+@pytest.mark.parametrize(
+    "changes", [{}, {"temperature": 2.0}, {"top_k": 3}, {"min_p": 0.2}, {"sample": False}], ids=str
+)
+def test_pieces_make_the_whole_and_a_seed_repeats_it(writer, changes):
+    for seed in (1, 2):
+        options = choose(writer, seed=seed, max_length=60, **changes)
+        whole = writer.write("one", options=options)
+        assert "".join(writer.stream("one", options=options)) == whole == writer.write("one", options=options)
+
+
+def test_seeds_differ_and_low_temperature_does_not(writer):
+    bold = {writer.write("", options=choose(writer, seed=seed, temperature=3.0, max_length=15)) for seed in range(6)}
+    safe = {writer.write("six s", options=choose(writer, seed=seed, temperature=0.01)) for seed in range(6)}
+    assert len(bold) == 6
+    assert len(safe) == 1
+
+
+def test_past_the_window_it_goes_on_and_says_so_once(writer):
+    """With the end forbidden by a penalty too high to reach, only the length asked for stops it."""
+    said = []
+    options = choose(writer, max_length=100, temperature=5.0, seed=4)
+    texts = [
+        writer.write("six seven", options=choose(writer, max_length=100, temperature=5.0, seed=seed), warn=said.append)
+        for seed in range(8)
+    ]
+    longest = max(texts, key=len)
+    assert len(longest) > writer.task.window
+    assert said
+    assert said[0].startswith("the text outgrows the model's window of 24 tokens: it goes on from the newest 12")
+    assert len(said) <= 8
+    assert writer.write("six seven", options=options) == texts[4]
+
+
+def test_a_beginning_longer_than_the_window_is_read_from_its_newest_half(writer):
+    said = []
+    long = "once I caught a fish alive six s"
+    greedy = choose(writer, sample=False, max_length=4)
+    assert len(long) > writer.task.window
+    writer.write(long, options=greedy, warn=said.append)
+    assert len(said) == 1
+
+
+def test_it_ends_before_a_stop_text_even_one_of_several_tokens(writer):
+    greedy = choose(writer, sample=False)
+    assert writer.write("six", options=choose(writer, sample=False, stop=["nine"])) == " seven eight "
+    assert writer.write("six", options=choose(writer, sample=False, stop=["zebra", "n e"])) == " seve"
+    pieces = list(writer.stream("six", options=choose(writer, sample=False, stop=["eight nine"])))
+    assert "".join(pieces) == " seven "
+    assert writer.write("six", options=choose(writer, sample=False, stop=["zebra"])) == writer.write(
+        "six", options=greedy
+    )
+
+
+def test_a_repetition_penalty_makes_letters_rarer(writer):
+    plain, penalised = (
+        writer.write("one", options=choose(writer, sample=False, max_length=20, repetition_penalty=penalty))
+        for penalty in (1.0, 50.0)
+    )
+    assert len(set(penalised)) > len(set(plain)) or len(penalised) < len(plain)
+    assert penalised != plain
+
+
+def test_unknown_letters_are_told_and_nothing_but_them_refused(writer):
+    said = []
+    writer.write("one ☃ two", warn=said.append)
+    assert said[:1] == ["1 of 9 tokens of the beginning are unknown to the model"]
+    with pytest.raises(ConfigError, match="the model knows none of the characters of '☃☃'"):
+        writer.write("☃☃")
+
+
+def test_scores_of_text_agree_with_each_other(writer, tmp_path):
+    (scores,) = writer.evaluate("val").values()
+    assert scores["loss"] < 1.5
+    bits = scores["loss"] * scores["tokens"] / 0.6931471805599453
+    assert scores["bits_per_byte"] == pytest.approx(bits / scores["bytes"])
+    assert scores["bits_per_character"] == pytest.approx(bits / scores["characters"])
+    own = tmp_path / "own.txt"
+    own.write_text("one two three four five\n" * 3, encoding="utf-8")
+    assert writer.evaluate("val", source=own)["own.txt"]["documents"] == 3
+    with pytest.raises(ConfigError, match="--target is for translation"):
+        writer.evaluate("val", source=own, target=own)
+
+
+def test_a_run_of_another_task_is_refused(run):
+    with pytest.raises(ConfigError, match="is a run of language: use jumok generate, not jumok translate"):
+        load_for(Translator, run)
