@@ -263,11 +263,10 @@ class Translation:
 
     def metrics(self, model: nn.Module, stores: dict[str, PairStore], *, sentences: int) -> dict[str, Any]:
         """Return quick scores for an evaluation during training: loss over all, greedy BLEU over some, two samples."""
-        total = sum(len(store) for store in stores.values())
         loss = self.mean_loss(model, *stores.values())
-        chosen = [(store, int(i)) for store in stores.values() for i in range(len(store))][
-            :: max(-(-total // sentences), 1)
-        ]
+        everyone = [(store, number) for store in stores.values() for number in range(len(store))]
+        count = min(sentences, len(everyone))
+        chosen = [everyone[number * len(everyone) // count] for number in range(count)]  # evenly spread
         answers = self.answer(
             model, [store.source[i].astype(np.int64) for store, i in chosen], options=DecodingConfig(beam=1)
         )
