@@ -60,8 +60,8 @@ class GPTConfig(TextModelConfig):
 
     def layer_options(self) -> LayerOptions:
         """Return what every layer is made of."""
-        keys = ("width", "heads", "feedforward", "activation", "norm", "norm_position", "dropout", "attention_dropout")
-        return LayerOptions(**{key: getattr(self, key) for key in keys})
+        shared = LayerOptions.__dataclass_fields__.keys() & type(self).model_fields.keys()
+        return LayerOptions(**{key: getattr(self, key) for key in shared})
 
 
 class GPT(nn.Module):

@@ -93,7 +93,7 @@ class TransformerConfig(PairModelConfig):
 
     def layer_options(self) -> LayerOptions:
         """Return what every layer is made of."""
-        shared = LayerOptions.__dataclass_fields__.keys()
+        shared = LayerOptions.__dataclass_fields__.keys() & type(self).model_fields.keys()
         return LayerOptions(**{key: getattr(self, key) for key in shared})
 
 

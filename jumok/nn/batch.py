@@ -64,7 +64,42 @@ class LabelBatch:
     source: Tensor  # (B, S) ids
     source_mask: Tensor  # (B, S)
     labels: Tensor  # (B,)
+    segments: Tensor | None = None  # (B, S) 0 in the first sentence, 1 in the second; None: there is only one
+
+    @property
+    def cells(self) -> int:
+        """Tokens, padding included."""
+        return self.source.numel()
 
     def to(self, device: torch.device) -> Self:
         """Return the batch on device."""
-        return type(self)(self.source.to(device), self.source_mask.to(device), self.labels.to(device))
+        segments = None if self.segments is None else self.segments.to(device)
+        return type(self)(self.source.to(device), self.source_mask.to(device), self.labels.to(device), segments)
+
+
+@dataclass(frozen=True)
+class GapBatch:
+    """Sequences with gaps, and what stood in them."""
+
+    source: Tensor  # (B, S) ids, some of them hidden
+    source_mask: Tensor  # (B, S)
+    gaps: Tensor  # (B, S) True where a word must be found
+    answers: Tensor  # (G,) the ids that stood in the gaps, row by row
+    segments: Tensor | None = None  # (B, S) as in LabelBatch
+    follows: Tensor | None = None  # (B,) 1 where the second sentence really follows the first; None: nobody asks
+
+    @property
+    def cells(self) -> int:
+        """Tokens, padding included."""
+        return self.source.numel()
+
+    def to(self, device: torch.device) -> Self:
+        """Return the batch on device."""
+        return type(self)(
+            self.source.to(device),
+            self.source_mask.to(device),
+            self.gaps.to(device),
+            self.answers.to(device),
+            None if self.segments is None else self.segments.to(device),
+            None if self.follows is None else self.follows.to(device),
+        )

@@ -34,6 +34,6 @@ class BatchNorm(nn.BatchNorm1d):
         return normal
 
 
-def make_norm(kind: NormKind, width: int) -> LayerNorm | BatchNorm:
-    """Return a norm over width features."""
-    return LayerNorm(width) if kind == "layer" else BatchNorm(width)
+def make_norm(kind: NormKind, width: int, epsilon: float = 1e-5) -> LayerNorm | BatchNorm:
+    """Return a norm over width features; epsilon keeps it from dividing by zero."""
+    return LayerNorm(width, eps=epsilon) if kind == "layer" else BatchNorm(width, eps=epsilon)

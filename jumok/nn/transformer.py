@@ -32,6 +32,7 @@ class LayerOptions:
     activation: Activation = "relu"
     norm: NormKind = "layer"
     norm_position: Literal["post", "pre"] = "post"
+    norm_epsilon: float = 1e-5
     residual: bool = True
     scaled: bool = True
 
@@ -41,7 +42,7 @@ class Wrapped(nn.Module):
 
     def __init__(self, options: LayerOptions) -> None:
         super().__init__()
-        self.norm = make_norm(options.norm, options.width)
+        self.norm = make_norm(options.norm, options.width, options.norm_epsilon)
         self.dropout = Dropout(options.dropout)
         self.residual = options.residual
         self.pre = options.norm_position == "pre"
@@ -126,7 +127,9 @@ class Encoder(nn.Module):
     def __init__(self, options: LayerOptions, layers: int, kind: str = "encoder") -> None:
         super().__init__()
         self.layers = nn.ModuleList(EncoderLayer(options, kind) for _ in range(layers))
-        self.final = make_norm(options.norm, options.width) if options.norm_position == "pre" else None
+        self.final = (
+            make_norm(options.norm, options.width, options.norm_epsilon) if options.norm_position == "pre" else None
+        )
 
     def forward(
         self,
@@ -158,7 +161,9 @@ class Decoder(nn.Module):
     def __init__(self, options: LayerOptions, layers: int, *, middle_feedforward: bool = False) -> None:
         super().__init__()
         self.layers = nn.ModuleList(DecoderLayer(options, middle_feedforward=middle_feedforward) for _ in range(layers))
-        self.final = make_norm(options.norm, options.width) if options.norm_position == "pre" else None
+        self.final = (
+            make_norm(options.norm, options.width, options.norm_epsilon) if options.norm_position == "pre" else None
+        )
 
     def remember(self, memories: Sequence[Tensor]) -> list[tuple[Tensor, Tensor]]:
         """Return each layer's keys and values of its memory (B, S, D)."""
