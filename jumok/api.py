@@ -20,6 +20,7 @@ from jumok.job import Job, build_model, folders_for, prepare_job, silent
 from jumok.lens.picture import check_can_draw
 from jumok.nn.device import choose_device
 from jumok.predictors.base import Predictor
+from jumok.predictors.classifier import TextClassifier
 from jumok.predictors.translator import Translator
 from jumok.predictors.writer import Writer
 from jumok.recipe import find_recipe
@@ -29,7 +30,11 @@ from jumok.training.average import load_tensors
 from jumok.training.checkpoint import Checkpoints
 
 Kind = TypeVar("Kind", bound=Predictor)
-PREDICTORS: dict[str, type[Predictor]] = {"language": Writer, "translation": Translator}
+PREDICTORS: dict[str, type[Predictor]] = {
+    "language": Writer,
+    "text-classification": TextClassifier,
+    "translation": Translator,
+}
 
 __all__ = [
     "Comparison",

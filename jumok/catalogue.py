@@ -25,6 +25,7 @@ class Entry:
 
 
 MODELS = {
+    "bert": Entry("the encoder alone: fills gaps, names classes (Devlin et al. 2019)", "jumok.models.bert:Bert"),
     "gpt": Entry("the decoder alone, which writes on (Radford et al. 2018, 2019)", "jumok.models.gpt:GPT"),
     "recurrent-classifier": Entry(
         "sequence → last recurrent state → class: the plain baseline",
@@ -38,6 +39,9 @@ MODELS = {
 }
 
 TASKS = {
+    "text-classification": Entry(
+        "the class of a text, or of two", "jumok.tasks.text_classification:TextClassification"
+    ),
     "language": Entry("what comes next in running text", "jumok.tasks.language:Language"),
     "translation": Entry("one sequence of tokens into another", "jumok.tasks.translation:Translation"),
 }

@@ -138,6 +138,49 @@ class TextData(Section):
         return self
 
 
+class LabelledFile(Section):
+    """A table of texts and their classes."""
+
+    name: str = Field("", description="label in scores; the file's own name by default")
+    file: str = Field(description="a .tsv, .csv, .jsonl or .parquet table (.gz allowed)")
+    text: int | str = Field(0, description="column of the text: number from 0, or name in the header")
+    second: int | str = Field("", description="column of a second text, where the class belongs to two; '' = none")
+    label: int | str = Field(1, description="column of the class: number from 0, or name in the header")
+
+    @property
+    def shown(self) -> str:
+        """The file's name in tables."""
+        return self.name or self.file.rsplit("/", 1)[-1]
+
+
+class LabelledData(Section):
+    """Texts and their classes."""
+
+    folder: str = Field("", description="folder of the files inside the data folder")
+    train: list[LabelledFile] = Field(description="tables to learn from", json_schema_extra=_one_is_a_list)
+    val: list[LabelledFile] = Field([], description="tables to score during training", json_schema_extra=_one_is_a_list)
+    test: list[LabelledFile] = Field([], description="tables for the final score", json_schema_extra=_one_is_a_list)
+    labels: list[str] = Field([], description="the classes in order; those of the training data, sorted, where empty")
+    limit: int = Field(0, ge=0, description="learn from so many examples only, drawn at random; 0 = all")
+    hold_out: int = Field(
+        0, ge=0, description="examples taken from train for val where val has no files; 0 = 5 %, at most 1000"
+    )
+    max_length: int = Field(128, ge=4, description="longer texts (tokens) are cut")
+    lowercase: bool = Field(False, description="fold case")
+
+    @field_validator("train", "val", "test", mode="before")
+    @classmethod
+    def one_file_is_a_list(cls, value: Any) -> Any:
+        return [value] if isinstance(value, dict) else value
+
+    @field_validator("labels")
+    @classmethod
+    def labels_differ(cls, value: list[str]) -> list[str]:
+        if len(set(value)) < len(value):
+            raise ConfigError(f"data.labels names a class twice: {', '.join(value)}")
+        return value
+
+
 class TokenizerConfig(Section):
     """How text becomes tokens. Trained in place on the training split."""
 
@@ -284,7 +327,11 @@ def _explain_one(detail: dict[str, Any], cls: type[BaseModel], where: str) -> st
     place, given, context = ".".join(path), detail["input"], detail.get("ctx", {})
     match detail["type"]:
         case "extra_forbidden":
-            inside: dict[type[BaseModel], type[BaseModel]] = {ParallelData: Corpus, TextData: TextFile}
+            inside: dict[type[BaseModel], type[BaseModel]] = {
+                ParallelData: Corpus,
+                TextData: TextFile,
+                LabelledData: LabelledFile,
+            }
             known = inside.get(cls, cls).model_fields if len(path) > 2 else cls.model_fields
             return f"[{'.'.join(path[:-1])}] has no key '{path[-1]}'; {did_you_mean(path[-1], known)}"
         case "missing":

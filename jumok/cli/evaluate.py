@@ -7,6 +7,8 @@ import typer
 
 from jumok.cli.display import bar, error_console, run_folders, standard_console
 
+MOST_SHOWN = 20  # classes of a table of confusions on the terminal
+
 
 def evaluate(
     run: Path = typer.Argument(..., help="A run's folder.", autocompletion=run_folders),
@@ -24,7 +26,8 @@ def evaluate(
     """Score a run on held-out data.
 
     A translator by BLEU, chrF, exact match and loss, by length of the source; a language model by loss, perplexity,
-    bits a byte and bits a character.
+    bits a byte and bits a character; a classifier by accuracy, macro-F1 and confusions, beside the commonest class and
+    an n-gram baseline.
 
     Example: [bold]jumok evaluate runs/multi30k-en-de --split val --beam 5[/bold]
     """
@@ -53,7 +56,9 @@ def evaluate(
         typer.echo(json.dumps(results, ensure_ascii=False, indent=1))
         return
     name = split if source is None else "files"
-    show = {"language": show_language, "translation": show_translation}[predictor.run.recipe.task]
+    show = {"language": show_language, "text-classification": show_classes, "translation": show_translation}[
+        predictor.run.recipe.task
+    ]
     for label, scores in results.items():
         show(label, name, scores)
 
@@ -67,6 +72,27 @@ def show_language(label: str, split: str, scores: dict[str, Any]) -> None:
         f"  loss {scores['loss']:.4f}   perplexity {scores['perplexity']:.3f}   bits a byte {scores['bits_per_byte']:.4f}   "
         f"bits a character {scores['bits_per_character']:.4f}"
     )
+
+
+def show_classes(name: str, split: str, scores: dict[str, Any]) -> None:
+    """Print one table's scores for people."""
+    from rich.table import Table
+
+    typer.echo(f"{name} ({split}), {scores['examples']:,} texts")
+    typer.echo(
+        f"  accuracy {scores['accuracy']:.2f} %   macro-F1 {scores['macro_f1']:.2f} %   loss {scores['loss']:.4f}"
+    )
+    baselines = scores["baselines"]
+    compared = [f"{label} {baselines[label]:.2f} %" for label in ("majority", "n-grams") if label in baselines]
+    if compared:
+        typer.echo(f"  beside it: accuracy of {', '.join(compared)}")
+    if "note" in baselines:
+        typer.echo(f"  {baselines['note']}")
+    table = Table("is \\ was named", *scores["labels"], "F1", box=None, padding=(0, 2))
+    for label, row, f1 in zip(scores["labels"], scores["confusion"], scores["f1"], strict=True):
+        table.add_row(label, *(f"{count:,}" for count in row), f"{f1:.1f} %")
+    if len(scores["labels"]) <= MOST_SHOWN:
+        standard_console().print(table)
 
 
 def show_translation(label: str, split: str, scores: dict[str, Any]) -> None:

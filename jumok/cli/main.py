@@ -7,6 +7,7 @@ import typer
 
 from jumok.cli.cache import cache
 from jumok.cli.check import check
+from jumok.cli.classify import classify
 from jumok.cli.compare import compare
 from jumok.cli.evaluate import evaluate
 from jumok.cli.fetch import fetch
@@ -35,6 +36,7 @@ app.command()(evaluate)
 app.command()(compare)
 app.command()(translate)
 app.command()(generate)
+app.command()(classify)
 app.command()(look)
 app.command()(fetch)
 app.command()(cache)

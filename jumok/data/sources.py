@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from jumok.config import Corpus, TextFile
+from jumok.config import Corpus, LabelledFile, TextFile
 from jumok.errors import DataError, MissingExtraError
 
 Pair = tuple[str, str]
@@ -130,6 +130,16 @@ def read_documents(file: TextFile, folders: Sequence[Path], *, documents: str) -
                 yield "\n".join(lines).strip("\n")
                 lines = []
         yield "\n".join([*lines, ""]) if documents == "file" else "\n".join(lines)
+
+
+def read_labelled(file: LabelledFile, folders: Sequence[Path]) -> Iterator[tuple[str, str, str]]:
+    """Yield text, second text (empty where there is none) and class of each row of a table."""
+    path = find_file(file.file, folders)
+    if file.second == "":
+        yield from ((text, "", label) for text, label in _read_table(path, file.text, file.label))
+        return
+    pairs, labels = _read_table(path, file.text, file.second), _read_table(path, file.label, file.label)
+    yield from ((text, second, label) for (text, second), (label, _) in zip(pairs, labels, strict=True))
 
 
 def _open(path: Path) -> gzip.GzipFile | BufferedReader:

@@ -88,7 +88,7 @@ class PairStore:
         for side in SIDES:
             arrays = {
                 part: map_array(self.folder / f"{side}.{part}", kind)
-                for part, kind in _parts(description["id_types"][side]).items()
+                for part, kind in parts_of(description["id_types"][side]).items()
             }
             sides.append(TokenSide(arrays["ids"], arrays["offsets"], words=arrays["words"]))
             self._texts.append((arrays["text"], arrays["text_offsets"]))
@@ -133,9 +133,9 @@ def build_pair_store(
     counts = Counts()
     choose = _Filter(data, counts, keep_all=keep_all)
     tokenizers = (source_tokenizer, target_tokenizer)
-    id_types = {side: _id_type(tokenizer) for side, tokenizer in zip(SIDES, tokenizers, strict=True)}
+    id_types = {side: id_type_of(tokenizer) for side, tokenizer in zip(SIDES, tokenizers, strict=True)}
     with ExitStack() as stack:
-        writers = [_SideWriter(folder, side, id_types[side], stack) for side in SIDES]
+        writers = [SideWriter(folder, side, id_types[side], stack) for side in SIDES]
         iterator = iter(pairs)
         while chunk := list(islice(iterator, CHUNK)):
             texts = [pair for pair in (_tidy_pair(pair, data.lowercase) for pair in chunk) if choose.by_text(*pair)]
@@ -203,14 +203,14 @@ class _Filter:
         return True
 
 
-class _SideWriter:
+class SideWriter:
     """Appends sentences to the files of one side.
 
     Plain writes, not writes into a map: on a full disk these raise an error, those kill the process.
     """
 
     def __init__(self, folder: Path, side: str, id_type: str, stack: ExitStack) -> None:
-        self.types = _parts(id_type)
+        self.types = parts_of(id_type)
         self.files: dict[str, IO[bytes]] = {
             part: stack.enter_context((folder / f"{side}.{part}").open("wb")) for part in self.types
         }
@@ -243,18 +243,18 @@ def _tidy_pair(pair: tuple[str, str], lowercase: bool) -> tuple[str, str]:
     return tidy(pair[0], lowercase), tidy(pair[1], lowercase)
 
 
-def _id_type(tokenizer: Tokenizer) -> str:
+def id_type_of(tokenizer: Tokenizer) -> str:
     return "<u2" if len(tokenizer) <= 1 << 16 else "<u4"
 
 
-def _parts(id_type: str) -> dict[str, str]:
+def parts_of(id_type: str) -> dict[str, str]:
     """Return the files of a side and the type of number in each."""
     return {"ids": id_type, "words": "|u1", "offsets": "<i8", "text": "|u1", "text_offsets": "<i8"}
 
 
 def _describe(folder: Path, counts: Counts, id_types: dict[str, str]) -> None:
     sizes = {
-        name: (folder / name).stat().st_size for side in SIDES for name in (f"{side}.{part}" for part in _parts(""))
+        name: (folder / name).stat().st_size for side in SIDES for name in (f"{side}.{part}" for part in parts_of(""))
     }
     description = {"format": FORMAT, "counts": asdict(counts), "id_types": id_types, "sizes": sizes}
     (folder / "store.json").write_text(json.dumps(description, indent=1), encoding="utf-8")

@@ -71,7 +71,7 @@ class Bert(nn.Module):
     """Read a text both ways; find its hidden words, or name its class."""
 
     Config = BertConfig
-    tasks = ("masked-language", "classification")
+    tasks = ("masked-language", "text-classification")
 
     def __init__(self, config: BertConfig) -> None:
         super().__init__()

@@ -48,7 +48,7 @@ class RecurrentClassifier(nn.Module):
     """Name the class of a sequence by its last recurrent state."""
 
     Config = RecurrentClassifierConfig
-    tasks = ("classification",)
+    tasks = ("text-classification",)
     limit = 0
 
     def __init__(self, config: RecurrentClassifierConfig) -> None:

@@ -1,0 +1,85 @@
+"""Lines in, lines out: what the commands share that work as filters."""
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+CHUNK = 1024  # lines worked on together when they come from a file or a pipe
+
+
+def chunks(texts: list[str] | None, in_file: Path | None) -> Iterator[list[str]]:
+    """Yield lines to work on together: all that were given, or as many as fit a chunk; from a keyboard one by one."""
+    if texts:
+        yield [
+            text.encode("utf-8", "replace").decode() for text in texts
+        ]  # a shell may hand over bytes that are no UTF-8
+        return
+    from itertools import islice
+
+    from jumok.data.sources import read_lines
+
+    lines = read_lines(in_file) if in_file else standard_input()
+    size = 1 if in_file is None and sys.stdin.isatty() else CHUNK
+    while chunk := list(islice(lines, size)):
+        yield chunk
+
+
+def standard_input() -> Iterator[str]:
+    """Yield the lines of standard input; UTF-8 whatever the locale, and only \\n and \\r\\n end a line, as in files."""
+    from jumok.errors import DataError
+
+    for number, raw in enumerate(sys.stdin.buffer, start=1):
+        try:
+            yield raw.decode("utf-8").removesuffix("\n").removesuffix("\r")
+        except UnicodeDecodeError:
+            raise DataError(
+                f"line {number:,} of standard input is not UTF-8; convert it first: iconv -f LATIN1 -t UTF-8"
+            ) from None
+
+
+class output:  # noqa: N801 - reads as a function
+    """Write to standard output, or to a file that appears under its name only when it is whole."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        plain = path is not None and (path.is_file() or not path.exists())  # a pipe or device is written as it is
+        self.part = path.with_name(f".{path.name}.part") if path and plain else None
+
+    def __enter__(self) -> Callable[[str], object]:
+        if self.path is None:
+            return self._print
+        try:
+            self.file = (self.part or self.path).open("w", encoding="utf-8")
+        except OSError as error:
+            raise self._explained(error) from None
+        return self._write
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        if self.path is None:
+            return
+        try:
+            self.file.close()
+            if kind is None and self.part is not None:
+                self.part.replace(self.path)
+        except OSError as failure:
+            if kind is None:
+                raise self._explained(failure) from None
+        finally:
+            if self.part is not None:
+                self.part.unlink(missing_ok=True)
+
+    def _write(self, text: str) -> None:
+        try:
+            self.file.write(text)
+        except OSError as error:
+            raise self._explained(error) from None
+
+    def _explained(self, error: OSError) -> Exception:
+        from jumok.errors import DataError
+
+        return DataError(f"--out {self.path} cannot be written: {error.strerror}; choose another file")
+
+    @staticmethod
+    def _print(text: str) -> None:
+        sys.stdout.write(text)
+        sys.stdout.flush()

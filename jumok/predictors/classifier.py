@@ -1,0 +1,150 @@
+"""A trained text classifier: name classes with their probabilities, and score them beside two baselines.
+
+text → ids → row → model → probabilities, best first
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from jumok.config import DecodingConfig, LabelledFile
+from jumok.data.cache import cached_folder
+from jumok.data.labelled import LabelStore
+from jumok.errors import ConfigError, DataError, MissingExtraError
+from jumok.evaluation.labels import score_labels
+from jumok.evaluation.ngrams import fit_ngrams, majority_class
+from jumok.nn.batch import LabelBatch
+from jumok.predictors.base import Predictor, Tell, check_split
+from jumok.tasks.examples import make_row, pad_rows
+from jumok.tasks.text_classification import TextClassification
+
+ROWS = 64  # texts read side by side
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a text was taken for."""
+
+    label: str
+    probability: float
+    probabilities: dict[str, float]  # of every class, the likeliest first
+
+
+class TextClassifier(Predictor):
+    """Name the classes of texts with a run's weights."""
+
+    verb = "classify"
+    task: TextClassification
+
+    @property
+    def takes_two(self) -> bool:
+        """Whether the training data had two texts an example."""
+        return self.task.data.train[0].second != ""
+
+    @torch.inference_mode()
+    def classify(
+        self,
+        texts: str | Sequence[str | tuple[str, str]],
+        *,
+        progress: Callable[[int], None] = lambda done: None,
+    ) -> list[Verdict]:
+        """Return the verdict on each text, or on each pair of texts; one text may stand alone."""
+        alone = [texts] if isinstance(texts, str) else texts
+        pairs = [(text, "") if isinstance(text, str) else text for text in alone]
+        device = next(self.model.parameters()).device
+        verdicts: list[Verdict] = []
+        for first in range(0, len(pairs), ROWS):
+            rows = [make_row(*ids, self.task.data.max_length) for ids in self.task.read(pairs[first : first + ROWS])]
+            source, mask, segments = pad_rows(rows)
+            batch = LabelBatch(source, mask, torch.zeros(len(rows), dtype=torch.int64), segments).to(device)
+            verdicts += [self._verdict(row) for row in self.model(batch).float().softmax(dim=1).tolist()]
+            progress(len(rows))
+        return verdicts
+
+    def _verdict(self, probabilities: list[float]) -> Verdict:
+        ranked = sorted(zip(self.task.labels, probabilities, strict=True), key=lambda item: -item[1])
+        return Verdict(*ranked[0], dict(ranked))
+
+    def evaluate(
+        self,
+        split: str,
+        *,
+        source: Path | None = None,
+        target: Path | None = None,
+        options: DecodingConfig | None = None,
+        progress: Tell = lambda label, done, total: None,
+    ) -> dict[str, dict[str, Any]]:
+        """Return accuracy and others of each table of a split, or of one table laid out as the training data, by name."""
+        check_split(split)
+        if target is not None:
+            raise ConfigError("--target is for translation; a classifier's --source is a table with texts and classes")
+        stores = {source.name: self._own(source)} if source else self.task.open_split(split)  # type: ignore[arg-type]
+        baselines = self.baselines(stores)
+        return {
+            name: self._score(store, partial(_tell, progress, name, len(store))) | {"baselines": baselines[name]}
+            for name, store in stores.items()
+        }
+
+    def _own(self, source: Path) -> LabelStore:
+        columns = self.task.data.train[0].model_dump(include={"text", "second", "label"})
+        return self.task.corpora.file_store(LabelledFile(file=str(source.absolute()), **columns))
+
+    def _score(self, store: LabelStore, progress: Callable[[int], None]) -> dict[str, Any]:
+        logits, wanted = self.task.logits(self.model, store, progress)
+        named, classes = logits.argmax(dim=1).tolist(), len(self.task.labels)
+        return {
+            **asdict(score_labels(named, wanted.tolist(), classes)),
+            "loss": self.task.metrics(logits, wanted)["loss"],
+            "labels": self.task.labels,
+        }
+
+    def baselines(self, stores: dict[str, LabelStore]) -> dict[str, dict[str, Any]]:
+        """Return, for each store, the accuracy of always saying the commonest class and of n-grams, learnt from train.
+
+        n-grams are kept in the cache; where the training data or scikit-learn is missing, a sentence stands instead.
+        """
+        try:
+            train = self.task.corpora.train
+        except DataError as error:
+            return {name: {"note": f"no baselines: {str(error).splitlines()[0]}"} for name in stores}
+        common = majority_class(train.classes.tolist())
+        results: dict[str, dict[str, Any]] = {}
+        for name, store in stores.items():
+            wanted = store.classes.tolist()
+            results[name] = {"majority": score_labels([common] * len(wanted), wanted, len(self.task.labels)).accuracy}
+            try:
+                results[name]["n-grams"] = self._ngrams(train, store)
+            except MissingExtraError as error:
+                results[name]["note"] = str(error)
+        return results
+
+    def _ngrams(self, train: LabelStore, store: LabelStore) -> float:
+        """Return the accuracy of n-grams learnt from train on a store."""
+        texts = [" ".join(store.text(number)) for number in range(len(store))]
+        wanted = store.classes.tolist()
+
+        def build(folder: Path) -> None:
+            model = fit_ngrams([" ".join(train.text(number)) for number in range(len(train))], train.classes.tolist())
+            accuracy = score_labels(model.predict(texts).tolist(), wanted, len(self.task.labels)).accuracy
+            (folder / "accuracy.json").write_text(json.dumps(accuracy), encoding="utf-8")
+
+        key = f"ngrams-{self.task.fingerprint.rpartition('-')[2]}-{store_key(store)}"
+        accuracy: float = json.loads((cached_folder(key, build) / "accuracy.json").read_text(encoding="utf-8"))
+        return accuracy
+
+
+def store_key(store: LabelStore) -> str:
+    """Return a name for the contents of a store."""
+    digest = hashlib.sha256(store.classes.tobytes())
+    digest.update(store.first.ids.tobytes())
+    return digest.hexdigest()[:32]
+
+
+def _tell(progress: Tell, label: str, total: int, done: int) -> None:
+    progress(label, done, total)

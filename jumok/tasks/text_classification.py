@@ -1,0 +1,242 @@
+"""Text classification: from texts, alone or in pairs, to a class.
+
+training   text → ids → row → LabelBatch → model → cross-entropy
+answering  text → ids → row → model → probability of each class
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from jumok.config import LabelledData
+from jumok.data.batching import BatchStream, largest_batch, padding_share, plan_batches
+from jumok.data.labelled import LabelledCorpora, LabelStore
+from jumok.data.parallel import Progress, Split
+from jumok.data.sources import tidy
+from jumok.data.tokenizer import Tokenizer
+from jumok.errors import ConfigError
+from jumok.evaluation.labels import score_labels
+from jumok.nn.batch import LabelBatch
+from jumok.recipe import Recipe
+from jumok.tasks.examples import Ids, make_row, pad_rows, row_length
+from jumok.tasks.losses import Loss
+from jumok.tasks.survey import Lengths, Survey, unknown_share, vocabulary_problems
+
+# B batch · S tokens
+
+SCORES = ("loss", "accuracy", "macro_f1")
+BATCH_TOKENS = 8192  # of an evaluation
+
+
+class LabelBatches:
+    """The endless stream of training batches, each a pure function of seed, epoch and place."""
+
+    def __init__(self, task: "TextClassification", store: LabelStore) -> None:
+        training = task.recipe.training
+        self.task, self.store = task, store
+        lengths = task.lengths(store)
+        self.stream = BatchStream(lambda epoch: lengths, batch_tokens=training.batch_tokens, seed=training.seed)
+
+    @property
+    def position(self) -> tuple[int, int]:
+        """Epoch and place in it of the next batch."""
+        return self.stream.position
+
+    def seek(self, epoch: int, index: int) -> None:
+        """Go to a position."""
+        self.stream.seek(epoch, index)
+
+    def take(self) -> LabelBatch:
+        """Return the next batch."""
+        _, indices = next(self.stream)
+        return self.task.batch(self.store, indices)
+
+    def describe(self, batch: LabelBatch) -> str:
+        """Return a batch's size and its first example, for a message."""
+        text = self.task.tokenizer.decode(batch.source[0][batch.source_mask[0]].tolist())
+        return f"{len(batch.source)} texts, the first: {text[:80]!r} → {self.task.labels[int(batch.labels[0])]}"
+
+
+class TextClassification:
+    """The task of naming a text's class."""
+
+    Data = LabelledData
+
+    def __init__(self, recipe: Recipe, corpora: LabelledCorpora) -> None:
+        self.recipe, self.corpora = recipe, corpora
+        self.tokenizer = corpora.tokenizer
+
+    @classmethod
+    def open(
+        cls,
+        recipe: Recipe,
+        folders: Sequence[Path],
+        *,
+        tokenizers: Mapping[str, Tokenizer] | None = None,
+        progress: Progress = lambda what, done: None,
+    ) -> Self:
+        """Return the task of a recipe; its tokenizer is trained where none is given, its data read when needed."""
+        assert isinstance(recipe.data, LabelledData)
+        if not recipe.tokenizer.shared or recipe.tokenizer.dropout or recipe.tokenizer.target_dropout:
+            raise ConfigError(
+                "tokenizer.shared = false and subword dropout are for translation; take them out of [tokenizer]"
+            )
+        given = None if tokenizers is None else tokenizers["text"]
+        return cls(recipe, LabelledCorpora(recipe.data, recipe.tokenizer, folders, progress, given))
+
+    @property
+    def data(self) -> LabelledData:
+        """The recipe's [data]."""
+        return self.corpora.data
+
+    @property
+    def labels(self) -> list[str]:
+        """The classes in order."""
+        return self.corpora.labels
+
+    @property
+    def tokenizers(self) -> dict[str, Tokenizer]:
+        """The tokenizers by name, as a run keeps them."""
+        return {"text": self.tokenizer}
+
+    @property
+    def fingerprint(self) -> str:
+        """What changes when the training data does."""
+        return self.corpora.fingerprint
+
+    @property
+    def size(self) -> str:
+        """How much there is to learn from."""
+        return f"{len(self.corpora.train):,} texts, {len(self.labels)} classes"
+
+    def notes(self) -> list[str]:
+        """Return what a user should know of the data before a run, a line each."""
+        skipped = self.corpora.train.skipped
+        return [f"{skipped:,} training examples have no text and are left out"] if skipped else []
+
+    def open_split(self, split: Split) -> dict[str, LabelStore]:
+        """Return the tables of a split by name, ready for use."""
+        return self.corpora.evaluation(split)
+
+    def complete(self, recipe: Recipe) -> Recipe:
+        """Return the recipe with the vocabulary size, the number of classes and their names."""
+        full = recipe.with_sizes(vocabulary=len(self.tokenizer), classes=len(self.labels))
+        return replace(full, data=self.data.model_copy(update={"labels": self.labels}))
+
+    def initialise(self, model: nn.Module) -> list[str]:
+        """Start nothing from files."""
+        return []
+
+    def check_fits(self, model: nn.Module) -> None:
+        """Refuse what cannot work before training starts."""
+        monitor, limit = self.recipe.training.monitor, int(getattr(model, "limit", 0))
+        if monitor not in SCORES:
+            raise ConfigError(f"training.monitor = '{monitor}' is not among the scores: {', '.join(SCORES)}")
+        if limit and self.data.max_length > limit:
+            raise ConfigError(
+                f"data.max_length = {self.data.max_length} is more than the model's {limit} positions; "
+                f"set data.max_length = {limit}, or model.max_positions = {self.data.max_length}"
+            )
+
+    def lengths(self, store: LabelStore) -> Ids:
+        """Return the (N, 2) lengths of rows, twice the same: there is one side."""
+        lengths = row_length(store.first.lengths, store.second.lengths, self.data.max_length)
+        return np.stack([lengths, lengths], axis=1)
+
+    def batch(self, store: LabelStore, indices: Sequence[int] | Ids) -> LabelBatch:
+        """Return the batch of some examples."""
+        rows = [make_row(store.first[i], store.second[i], self.data.max_length) for i in indices]
+        source, mask, segments = pad_rows(rows)
+        labels = torch.from_numpy(store.classes[np.asarray(indices)].astype(np.int64))
+        return LabelBatch(source, mask, labels, segments)
+
+    def batches(self) -> LabelBatches:
+        """Return the stream of training batches."""
+        return LabelBatches(self, self.corpora.train)
+
+    def loss(self, model: nn.Module, batch: LabelBatch, step: int) -> Loss:
+        """Return the summed loss over the batch's texts; smoothed in training only."""
+        smoothing = self.recipe.training.label_smoothing if model.training else 0.0
+        logits = model(batch).float()
+        total = F.cross_entropy(logits, batch.labels, reduction="sum", label_smoothing=smoothing)
+        plain = F.cross_entropy(logits.detach(), batch.labels, reduction="sum")
+        return Loss(total, len(batch.labels), {"nll": float(plain)})
+
+    def evaluate(self, model: nn.Module) -> dict[str, Any]:
+        """Return the val scores that are taken during training."""
+        logits, wanted = zip(*(self.logits(model, store) for store in self.open_split("val").values()), strict=True)
+        return self.metrics(torch.cat(logits), torch.cat(wanted))
+
+    def metrics(self, logits: Tensor, wanted: Tensor) -> dict[str, Any]:
+        """Return the scores of logits (N, classes) against the true classes (N,)."""
+        scores = score_labels(logits.argmax(dim=1).tolist(), wanted.tolist(), len(self.labels))
+        return {
+            "loss": float(F.cross_entropy(logits, wanted)),
+            "accuracy": scores.accuracy,
+            "macro_f1": scores.macro_f1,
+        }
+
+    @torch.inference_mode()
+    def logits(
+        self, model: nn.Module, store: LabelStore, progress: Callable[[int], None] = lambda done: None
+    ) -> tuple[Tensor, Tensor]:
+        """Return logits (N, classes) and the true classes (N,) of a store, in its order."""
+        lengths, device = self.lengths(store), next(model.parameters()).device
+        found = torch.zeros(len(store), len(self.labels))
+        for indices in plan_batches(lengths, batch_tokens=max(BATCH_TOKENS, int(lengths.max())), seed=0, epoch=0):
+            found[torch.from_numpy(indices)] = model(self.batch(store, indices).to(device)).float().cpu()
+            progress(len(indices))
+        return found, torch.from_numpy(store.classes.astype(np.int64))
+
+    def read(self, texts: Sequence[tuple[str, str]]) -> list[tuple[Ids, Ids]]:
+        """Return the ids of texts and their second texts."""
+        sides = []
+        for side in (0, 1):
+            tidied = [tidy(text[side], self.data.lowercase) for text in texts]
+            sides.append([np.asarray(ids, dtype=np.int64) for ids in self.tokenizer.encode(tidied)])
+        return list(zip(*sides, strict=True))
+
+    def survey(self) -> Survey:
+        """Return the data at a glance, for the doctor."""
+        store, held_out, training = self.corpora.train, self.open_split("val"), self.recipe.training
+        lengths = self.lengths(store)
+        plan = plan_batches(lengths, batch_tokens=training.batch_tokens, seed=training.seed, epoch=0)
+        largest = largest_batch(lengths, plan)
+        classes = np.bincount(store.classes, minlength=len(self.labels))
+        survey = Survey(
+            unit="texts",
+            largest_batch=self.batch(store, largest),
+            largest=(len(largest), int(lengths[largest].max())),
+            batches_an_epoch=len(plan),
+            tokens_an_epoch=len(store),
+            padding=padding_share(lengths, plan),
+            counts={
+                name: {"kept": len(found), "without text": found.skipped}
+                | {f"class {label}": int((found.classes == number).sum()) for number, label in enumerate(self.labels)}
+                for name, found in {"train": store, **held_out}.items()
+            },
+            lengths={"text": Lengths.of(lengths[:, 0])},
+            samples=[
+                (self.tokenizer.labels(list(store.first[i])), [self.labels[int(store.classes[i])]])
+                for i in (0, len(store) // 2, len(store) - 1)
+            ],
+            vocabularies={"text": len(self.tokenizer)},
+            unknown={"text": unknown_share(*(found.first.ids for found in held_out.values()))},
+        )
+        cut = int((store.first.lengths + store.second.lengths + 3 > self.data.max_length).sum())
+        if cut > 0.05 * len(store):
+            what = f"{cut:,} of {len(store):,} training texts are longer than data.max_length = {self.data.max_length} and are cut"
+            survey.problems.append((what, f"set data.max_length = {survey.lengths['text'].nearly_all} or more"))
+        for number in np.flatnonzero(classes < 10):
+            what = f"the class {self.labels[number]!r} has only {classes[number]} training examples"
+            survey.problems.append((what, "leave it out, or join it with another"))
+        survey.problems += vocabulary_problems(
+            survey, kind=self.recipe.tokenizer.kind, wanted=self.recipe.tokenizer.vocabulary
+        )
+        return survey
