@@ -21,6 +21,7 @@ from jumok.lens.picture import check_can_draw
 from jumok.nn.device import choose_device
 from jumok.predictors.base import Predictor
 from jumok.predictors.classifier import TextClassifier
+from jumok.predictors.filler import Filler
 from jumok.predictors.translator import Translator
 from jumok.predictors.writer import Writer
 from jumok.recipe import find_recipe
@@ -32,6 +33,7 @@ from jumok.training.checkpoint import Checkpoints
 Kind = TypeVar("Kind", bound=Predictor)
 PREDICTORS: dict[str, type[Predictor]] = {
     "language": Writer,
+    "masked-language": Filler,
     "text-classification": TextClassifier,
     "translation": Translator,
 }

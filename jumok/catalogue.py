@@ -42,6 +42,7 @@ TASKS = {
     "text-classification": Entry(
         "the class of a text, or of two", "jumok.tasks.text_classification:TextClassification"
     ),
+    "masked-language": Entry("the hidden words of a text", "jumok.tasks.masked_language:MaskedLanguage"),
     "language": Entry("what comes next in running text", "jumok.tasks.language:Language"),
     "translation": Entry("one sequence of tokens into another", "jumok.tasks.translation:Translation"),
 }

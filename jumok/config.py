@@ -138,6 +138,14 @@ class TextData(Section):
         return self
 
 
+class GapData(TextData):
+    """Running text with words hidden, to be found."""
+
+    gaps: float = Field(0.15, gt=0.0, lt=1.0, description="share of tokens to be found")
+    whole_words: bool = Field(False, description="hide all tokens of a word together")
+    next_sentence: bool = Field(False, description="also ask whether the second half of a text follows the first")
+
+
 class LabelledFile(Section):
     """A table of texts and their classes."""
 
@@ -211,6 +219,7 @@ class ModelConfig(Section):
 
     PRESETS: ClassVar[dict[str, dict[str, Any]]] = {}
     FILLED_IN: ClassVar[tuple[str, ...]] = ()  # keys that a run takes from its data
+    EXTRA_TOKENS: ClassVar[int] = 0  # rows of the vocabulary behind the tokenizer's own, such as the mark of a gap
 
     name: str
     preset: str = Field("", description="a named set of sizes; keys given beside it win")
@@ -278,6 +287,7 @@ class TrainingConfig(Section):
     save_every: int = Field(500, ge=1, description="steps between checkpoints")
     evaluate_every: int = Field(500, ge=1, description="steps between evaluations")
     log_every: int = Field(50, ge=1, description="steps between lines in metrics.jsonl")
+    init: str = Field("", description="a run whose weights and tokenizers this one starts from")
     seed: int = Field(1, ge=0)
     device: str = Field("auto", description="auto (CUDA, then MPS, then CPU), cpu, cuda, cuda:1, mps")
     precision: Literal["fp32", "bf16"] = "fp32"
@@ -330,6 +340,7 @@ def _explain_one(detail: dict[str, Any], cls: type[BaseModel], where: str) -> st
             inside: dict[type[BaseModel], type[BaseModel]] = {
                 ParallelData: Corpus,
                 TextData: TextFile,
+                GapData: TextFile,
                 LabelledData: LabelledFile,
             }
             known = inside.get(cls, cls).model_fields if len(path) > 2 else cls.model_fields

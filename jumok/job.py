@@ -19,6 +19,7 @@ from jumok.errors import ConfigError, RunError
 from jumok.nn.device import choose_device
 from jumok.recipe import Recipe, differences, find_recipe, shipped_recipes
 from jumok.run import Run, load_recipe, locked
+from jumok.training.average import model_tensors
 from jumok.training.checkpoint import Checkpoints
 from jumok.training.progress import Reporter
 from jumok.training.trainer import Trainer
@@ -128,7 +129,13 @@ def prepare_job(
     folders = folders_for(given, path, data)
     if run is not None:
         folders = list(dict.fromkeys([*folders, *run.data_folders]))
-    task = task_class(given.task).open(given, folders, tokenizers=run.tokenizers if run else None, progress=progress)
+    earlier = Run.open(given.training.init) if given.training.init and run is None else None
+    if earlier is not None:
+        check_same_tokenizer(earlier, given)
+    owner = run or earlier
+    task = task_class(given.task).open(
+        given, folders, tokenizers=owner.tokenizers if owner else None, progress=progress
+    )
     if run is not None and run.facts.get("data") not in (None, task.fingerprint):
         raise RunError(
             f"the training data is not what {folder} was begun with, so the run cannot go on exactly. "
@@ -138,6 +145,8 @@ def prepare_job(
     model = build_model(full)
     begun = run is not None and bool(Checkpoints(folder).steps())
     notes = [] if begun else task.initialise(model)
+    if earlier is not None:
+        notes += start_from(model, earlier)
     notes += task.notes()
     task.check_fits(model)
     batches = task.batches()
@@ -145,6 +154,47 @@ def prepare_job(
     parts = ["jumok", "train", str(recipe), "--out", str(folder), "--resume", *(["--data", str(data)] if data else [])]
     command = shlex.join([*parts, *(part for override in overrides for part in ("--set", override))])
     return Job(folder, full, task, model, batches, folders, notes, run is not None, command)
+
+
+def check_same_tokenizer(earlier: Run, recipe: Recipe) -> None:
+    """Refuse to start from a run whose text was cut into other tokens."""
+    before, now = earlier.recipe.tokenizer.model_dump(), recipe.tokenizer.model_dump()
+    differing = [
+        f"tokenizer.{key}: {before[key]!r} there, {now[key]!r} here"
+        for key in now
+        if before[key] != now[key] and key not in ("dropout", "target_dropout")
+    ]
+    names = set(earlier.facts.get("tokenizers", ["source", "target"]))
+    wanted = {"source", "target"} if recipe.task == "translation" else {"text"}
+    if names != wanted:
+        differing.append(f"a run of {earlier.recipe.task} has other sides than {recipe.task}")
+    if differing:
+        raise ConfigError(
+            f"training.init = '{earlier.folder}': its text was cut into other tokens:\n  "
+            + "\n  ".join(differing)
+            + "\nWeights belong to a tokenizer: copy its [tokenizer] into the recipe."
+        )
+
+
+def start_from(model: nn.Module, earlier: Run) -> list[str]:
+    """Copy the best weights of an earlier run where names and shapes agree; return what was taken and what is new."""
+    weights = Checkpoints(earlier.folder).load_weights("best")
+    own = model_tensors(model)
+    taken = {name: value for name, value in weights.items() if name in own and own[name].shape == value.shape}
+    if not taken:
+        raise ConfigError(
+            f"training.init = '{earlier.folder}': none of its {len(weights)} tensors fits this model; "
+            "are model.name, layers and width the same?"
+        )
+    with torch.no_grad():
+        for name, value in taken.items():
+            own[name].copy_(value)
+    fresh = [name for name in own if name not in taken]
+    left = [name for name in weights if name not in taken]
+    notes = [f"{len(taken)} of {len(own)} tensors start from {earlier.folder}"]
+    notes += [f"new: {', '.join(fresh)}"] if fresh else []
+    notes += [f"not used: {', '.join(left)}"] if left else []
+    return notes
 
 
 def build_model(recipe: Recipe) -> nn.Module:

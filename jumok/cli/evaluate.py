@@ -56,9 +56,12 @@ def evaluate(
         typer.echo(json.dumps(results, ensure_ascii=False, indent=1))
         return
     name = split if source is None else "files"
-    show = {"language": show_language, "text-classification": show_classes, "translation": show_translation}[
-        predictor.run.recipe.task
-    ]
+    show = {
+        "language": show_language,
+        "masked-language": show_gaps,
+        "text-classification": show_classes,
+        "translation": show_translation,
+    }[predictor.run.recipe.task]
     for label, scores in results.items():
         show(label, name, scores)
 
@@ -71,6 +74,15 @@ def show_language(label: str, split: str, scores: dict[str, Any]) -> None:
     typer.echo(
         f"  loss {scores['loss']:.4f}   perplexity {scores['perplexity']:.3f}   bits a byte {scores['bits_per_byte']:.4f}   "
         f"bits a character {scores['bits_per_character']:.4f}"
+    )
+
+
+def show_gaps(label: str, split: str, scores: dict[str, Any]) -> None:
+    """Print the scores of one text with gaps for people."""
+    typer.echo(f"{label} ({split}), {scores['documents']:,} documents, {scores['tokens']:,} tokens")
+    follows = f"   next text right {scores['next_sentence']:.2f} %" if "next_sentence" in scores else ""
+    typer.echo(
+        f"  gaps found {scores['accuracy']:.2f} %   loss {scores['loss']:.4f}   perplexity {scores['perplexity']:.3f}{follows}"
     )
 
 

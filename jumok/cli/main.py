@@ -11,6 +11,7 @@ from jumok.cli.classify import classify
 from jumok.cli.compare import compare
 from jumok.cli.evaluate import evaluate
 from jumok.cli.fetch import fetch
+from jumok.cli.fill import fill
 from jumok.cli.generate import generate
 from jumok.cli.inventory import inventory
 from jumok.cli.look import look
@@ -37,6 +38,7 @@ app.command()(compare)
 app.command()(translate)
 app.command()(generate)
 app.command()(classify)
+app.command()(fill)
 app.command()(look)
 app.command()(fetch)
 app.command()(cache)

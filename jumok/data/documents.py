@@ -6,6 +6,7 @@ files or built-in set → documents → tokenizer (trained on train) → TextSto
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -47,9 +48,10 @@ class TextStore:
         try:
             facts: dict[str, Any] = json.loads((folder / "store.json").read_text(encoding="utf-8"))
             self.ids = map_array(folder / "ids", facts["id_type"])
+            self.words = map_array(folder / "words", "|u1")  # 1 where a token begins a word
             self.starts = map_array(folder / "starts", "<i8")  # where each document's first token stands
             self.documents, self.characters, self.bytes = facts["documents"], facts["characters"], facts["bytes"]
-            whole = len(self.ids) == facts["tokens"] and len(self.starts) == self.documents
+            whole = len(self.ids) == len(self.words) == facts["tokens"] and len(self.starts) == self.documents
         except (OSError, ValueError, KeyError, TypeError):
             whole = False
         if not whole:
@@ -69,13 +71,16 @@ def build_text_store(
     """Tokenise documents into folder; empty ones are left out."""
     id_type = "<u2" if len(tokenizer) <= 1 << 16 else "<u4"
     facts = {"id_type": id_type, "documents": 0, "characters": 0, "bytes": 0, "tokens": 1}
-    with (folder / "ids").open("wb") as ids, (folder / "starts").open("wb") as starts:
+    with ExitStack() as stack:
+        ids, words, starts = (stack.enter_context((folder / name).open("wb")) for name in ("ids", "words", "starts"))
         ids.write(np.array([END], dtype=id_type).tobytes())
+        words.write(b"\x01")
         while chunk := list(islice(documents, CHUNK)):
             texts = [text for text in chunk if text.strip()]
-            for text, encoded in zip(texts, tokenizer.encode(texts), strict=True):
+            for text, (encoded, numbers) in zip(texts, tokenizer.encode_words(texts), strict=True):
                 starts.write(np.array([facts["tokens"]], dtype="<i8").tobytes())
                 ids.write(np.array([*encoded, END], dtype=id_type).tobytes())
+                words.write((np.diff([-1, *numbers, -1]) != 0).astype("|u1").tobytes())
                 facts["tokens"] += len(encoded) + 1  # type: ignore[operator]
                 facts["characters"] += len(text)  # type: ignore[operator]
                 facts["bytes"] += len(text.encode())  # type: ignore[operator]
@@ -167,7 +172,7 @@ class TextCorpora:
 
     def _key(self, kind: str, parts: object, files: list[TextFile] | None = None) -> str:
         """Return a name that changes with everything the contents depend on."""
-        data = self.data.model_dump(exclude={"train", "val", "test", "folder", "separate"})
+        data = self.data.model_dump(include={"set", "documents", "hold_out", "lowercase"})
         content = self._train_content if files is None else self._content(files)
         text = json.dumps([FORMAT, kind, data, not self.data.val, parts, content], sort_keys=True, default=str)
         return f"{kind}-{hashlib.sha256(text.encode()).hexdigest()[:32]}"

@@ -37,6 +37,7 @@ class BertConfig(TextModelConfig):
         "large": {"layers": 24, "width": 1024, "feedforward": 4096, "heads": 16, "max_positions": 512},
     }
     FILLED_IN: ClassVar[tuple[str, ...]] = ("vocabulary", "classes")
+    EXTRA_TOKENS: ClassVar[int] = 1  # the mark of a gap
 
     name: Literal["bert"] = "bert"
     layers: int = Field(4, ge=1)

@@ -126,7 +126,8 @@ class TextClassification:
 
     def complete(self, recipe: Recipe) -> Recipe:
         """Return the recipe with the vocabulary size, the number of classes and their names."""
-        full = recipe.with_sizes(vocabulary=len(self.tokenizer), classes=len(self.labels))
+        vocabulary = len(self.tokenizer) + recipe.model.EXTRA_TOKENS
+        full = recipe.with_sizes(vocabulary=vocabulary, classes=len(self.labels))
         return replace(full, data=self.data.model_copy(update={"labels": self.labels}))
 
     def initialise(self, model: nn.Module) -> list[str]:

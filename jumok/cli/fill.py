@@ -1,0 +1,36 @@
+"""`jumok fill`: find the missing words of a text."""
+
+from pathlib import Path
+
+import typer
+
+from jumok.cli.display import run_folders, standard_console
+
+
+def fill(
+    run: Path = typer.Argument(..., help="A run's folder.", autocompletion=run_folders),
+    text: str = typer.Argument(..., help="A text with [MASK] where a word is missing; several are all filled."),
+    top: int = typer.Option(5, "--top", min=1, help="Answers shown for each gap."),
+    checkpoint: str = typer.Option("best", "--checkpoint", help="best, last or step-N."),
+    as_json: bool = typer.Option(False, "--json", help="Print JSON."),
+) -> None:
+    """Fill the gaps of a text: the likeliest tokens with their probabilities.
+
+    Example: [bold]jumok fill runs/nsmc-pretrain "이 영화 정말 [MASK]"[/bold]
+    """
+    import json
+
+    from rich.table import Table
+
+    from jumok import api
+    from jumok.predictors.filler import Filler
+
+    found = api.load_for(Filler, run, checkpoint=checkpoint).fill(text, top=top)
+    if as_json:
+        typer.echo(json.dumps({"text": found.text, "gaps": found.gaps}, ensure_ascii=False))
+        return
+    typer.echo(found.text)
+    table = Table(*(f"gap {number}" for number in range(1, len(found.gaps) + 1)), box=None, padding=(0, 2))
+    for answers in zip(*found.gaps, strict=True):
+        table.add_row(*(f"{share:6.1%}  {word}" for word, share in answers))
+    standard_console().print(table, markup=False)

@@ -1,0 +1,99 @@
+"""A trained masked language model: fill the gaps of a text, and score it.
+
+text with [MASK] → ids → model → the likeliest tokens of each gap
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from jumok.config import DecodingConfig, TextFile
+from jumok.data.sources import clean
+from jumok.errors import ConfigError
+from jumok.nn.batch import GapBatch
+from jumok.predictors.base import Predictor, Tell, check_split
+from jumok.tasks.examples import Ids, make_row, pad_rows
+from jumok.tasks.masked_language import MaskedLanguage
+
+MARK = "[MASK]"
+NOTHING: Ids = np.empty(0, dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class Filling:
+    """A text whose gaps were filled."""
+
+    text: str  # with the likeliest token in each gap
+    gaps: list[list[tuple[str, float]]]  # for each gap tokens and probabilities, the likeliest first
+
+
+class Filler(Predictor):
+    """Fill gaps with a run's weights."""
+
+    verb = "fill"
+    task: MaskedLanguage
+
+    @torch.inference_mode()
+    def fill(self, text: str, *, top: int = 5) -> Filling:
+        """Return a text with every [MASK] filled, and the likeliest tokens of each."""
+        ids = self.read(text)
+        row, second = make_row(np.asarray(ids, dtype=np.int64), NOTHING, len(ids) + 2)
+        source, mask, _ = pad_rows([(row, second)])
+        gaps = source == self.task.mark
+        batch = GapBatch(source, mask, gaps, torch.zeros(int(gaps.sum()), dtype=torch.int64))
+        batch = batch.to(next(self.model.parameters()).device)
+        states = self.model.states(batch)[batch.gaps]  # type: ignore[operator]
+        logits = self.model.project(self.model.every_place(states)).float()  # type: ignore[operator]
+        probabilities = logits[:, : self.task.mark].softmax(dim=1)  # a gap is no answer
+        likeliest = probabilities.topk(min(top, probabilities.shape[1]), dim=1)
+        tokenizer = self.task.tokenizer
+        found = [
+            [
+                (tokenizer.decode([token]) or tokenizer.labels([token])[0], share)
+                for token, share in zip(*gap, strict=True)
+            ]
+            for gap in zip(likeliest.indices.tolist(), likeliest.values.tolist(), strict=True)
+        ]
+        best = iter(likeliest.indices[:, 0].tolist())
+        return Filling(tokenizer.decode([next(best) if token == self.task.mark else token for token in ids]), found)
+
+    def read(self, text: str) -> list[int]:
+        """Return the ids of a text with gaps; one without, or one too long, is refused."""
+        parts = clean(text, self.task.data.lowercase).split(MARK.lower() if self.task.data.lowercase else MARK)
+        if len(parts) < 2:
+            raise ConfigError(f"{text[:60]!r} has no gap to fill; write {MARK} where a word is missing")
+        if self.task.tokenizer.kind != "character":
+            parts = [part.strip(" ") for part in parts]  # the space before a word belongs to its token
+        pieces = self.task.tokenizer.encode(parts)
+        ids = [token for piece in pieces for token in [*piece, self.task.mark]][:-1]
+        if len(ids) + 2 > self.task.longest:
+            raise ConfigError(f"the text has {len(ids) + 2} tokens, the model takes {self.task.longest}; shorten it")
+        return ids
+
+    def evaluate(
+        self,
+        split: str,
+        *,
+        source: Path | None = None,
+        target: Path | None = None,
+        options: DecodingConfig | None = None,
+        progress: Tell = lambda label, done, total: None,
+    ) -> dict[str, dict[str, Any]]:
+        """Return loss, perplexity and the share of gaps found of each file of a split, or of one file, by label."""
+        check_split(split)
+        if target is not None:
+            raise ConfigError("--target is for translation; here the text of --source is scored alone")
+        if source is not None:
+            file = TextFile(file=str(source.absolute()), name=source.name)
+            stores = {file.label: self.task.corpora.file_store(file)}
+        else:
+            stores = self.task.open_split(split)  # type: ignore[arg-type]
+        results = {}
+        for label, store in stores.items():
+            counts = {"documents": store.documents, "tokens": store.tokens, "characters": store.characters}
+            results[label] = self.task.metrics(self.model, store) | counts
+            progress(label, store.tokens, store.tokens)
+        return results
