@@ -10,12 +10,13 @@ from typing import Any, TypeVar
 import torch
 from rich.console import Console
 
-from jumok.catalogue import MODELS, TASKS, task_class
+from jumok.catalogue import MODELS, TASKS, model_class, task_class
 from jumok.comparison import Comparison, compare_runs, draw_lengths, name_runs
 from jumok.config import DecodingConfig, TokenizerConfig, TrainingConfig
 from jumok.data.parallel import Progress
 from jumok.doctor import Report, examine
 from jumok.errors import ConfigError, RunError
+from jumok.export.huggingface import read_folder
 from jumok.job import Job, build_model, folders_for, prepare_job, silent
 from jumok.lens.picture import check_can_draw
 from jumok.nn.device import choose_device
@@ -24,10 +25,10 @@ from jumok.predictors.classifier import TextClassifier
 from jumok.predictors.filler import Filler
 from jumok.predictors.translator import Translator
 from jumok.predictors.writer import Writer
-from jumok.recipe import find_recipe
+from jumok.recipe import build_recipe, find_recipe
 from jumok.run import Run, load_recipe
 from jumok.scaffold import new_recipe
-from jumok.training.average import load_tensors
+from jumok.training.average import load_tensors, model_tensors
 from jumok.training.checkpoint import Checkpoints
 
 Kind = TypeVar("Kind", bound=Predictor)
@@ -83,6 +84,31 @@ def load(run: str | Path, *, checkpoint: str = "best", device: str = "auto") -> 
         raise RunError(f"{opened.folder}: {error}; recipe.toml and the checkpoint do not belong together") from None
     task = task_class(opened.recipe.task).open(opened.recipe, opened.data_folders, tokenizers=opened.tokenizers)
     return PREDICTORS[opened.recipe.task](opened, task, model.to(choose_device(device)).eval())
+
+
+def import_model(folder: str | Path, run: str | Path) -> tuple[Predictor, list[str]]:
+    """Bring in a GPT-2 or BERT from a local folder of Hugging Face's layout; return it and the parts it did not have."""
+    target = Path(run)
+    if Run.exists(target):
+        raise RunError(f"{target} already holds a run; choose another folder")
+    found = read_folder(Path(folder))
+    recipe = build_recipe(
+        {"data": {}, **found.raw},
+        data_class=lambda name: task_class(name).Data,
+        model_class=lambda name: model_class(name).Config,
+    )
+    model = build_model(recipe)
+    own = model_tensors(model)
+    with torch.no_grad():
+        for name, value in found.weights.items():
+            if own[name].shape != value.shape:
+                raise RunError(f"{folder}: {name} has shape {tuple(value.shape)}, not {tuple(own[name].shape)}")
+            own[name].copy_(value)
+    Run.create(
+        target, recipe, tokenizers={"text": found.tokenizer}, facts={"data_folders": [], "imported": str(folder)}
+    )
+    Checkpoints(target).save(0, weights=own, training={}, facts={}, best=True)
+    return load(target), found.missing
 
 
 def load_for(kind: type[Kind], run: str | Path, *, checkpoint: str = "best", device: str = "auto") -> Kind:

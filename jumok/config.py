@@ -129,14 +129,6 @@ class TextData(Section):
         files = value if isinstance(value, list) else [value]
         return [{"file": file} if isinstance(file, str) else file for file in files]
 
-    @model_validator(mode="after")
-    def a_set_or_files(self) -> Self:
-        if bool(self.set) == bool(self.train):
-            raise ConfigError(
-                '[data] needs either set = "NAME" (a built-in set, see jumok list) or train = "FILE" (or a list of files)'
-            )
-        return self
-
 
 class GapData(TextData):
     """Running text with words hidden, to be found."""
@@ -192,8 +184,8 @@ class LabelledData(Section):
 class TokenizerConfig(Section):
     """How text becomes tokens. Trained in place on the training split."""
 
-    kind: Literal["bpe", "unigram", "word", "character", "byte"] = Field(
-        "bpe", description="byte-level BPE, unigram, words, characters, bytes"
+    kind: Literal["bpe", "unigram", "wordpiece", "word", "character", "byte"] = Field(
+        "bpe", description="byte-level BPE, unigram, BERT's word pieces, words, characters, bytes"
     )
     vocabulary: int = Field(8000, ge=8, description="the most entries each vocabulary may have")
     shared: bool = Field(True, description="one vocabulary for both languages, or one each")

@@ -13,6 +13,7 @@ from jumok.cli.evaluate import evaluate
 from jumok.cli.fetch import fetch
 from jumok.cli.fill import fill
 from jumok.cli.generate import generate
+from jumok.cli.import_ import import_
 from jumok.cli.inventory import inventory
 from jumok.cli.look import look
 from jumok.cli.new import new
@@ -40,6 +41,7 @@ app.command()(generate)
 app.command()(classify)
 app.command()(fill)
 app.command()(look)
+app.command("import")(import_)
 app.command()(fetch)
 app.command()(cache)
 app.command()(schema)

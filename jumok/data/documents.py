@@ -102,6 +102,11 @@ class TextCorpora:
     given: Tokenizer | None = None  # by a run; trained otherwise
 
     def __post_init__(self) -> None:
+        missing = not self.data.set and not self.data.train and self.given is None  # an imported run has no data
+        if missing or (self.data.set and self.data.train):
+            raise ConfigError(
+                '[data] needs either set = "NAME" (a built-in set, see jumok list) or train = "FILE" (or a list of files)'
+            )
         if self.data.set and self.data.set not in BUILT_IN:
             raise ConfigError(
                 f"data.set = '{self.data.set}' is not a built-in set of text; {did_you_mean(self.data.set, BUILT_IN)}"

@@ -153,7 +153,7 @@ def _kind(content: dict[str, Any]) -> str:
         return "character" if content["decoder"]["type"] == "Fuse" else "word"
     if content["model"]["type"] == "BPE" and not content["model"]["merges"]:
         return "byte"
-    return {"BPE": "bpe", "Unigram": "unigram"}[content["model"]["type"]]
+    return {"BPE": "bpe", "Unigram": "unigram", "WordPiece": "wordpiece"}[content["model"]["type"]]
 
 
 # --- one set-up a kind
@@ -185,6 +185,19 @@ def _unigram(config: TokenizerConfig) -> tuple[Library, Any]:
     )
 
 
+def _wordpiece(config: TokenizerConfig) -> tuple[Library, Any]:
+    """Set up BERT's word pieces: the longest known beginning of a word, then of its rest (marked ##)."""
+    library = Library(models.WordPiece(unk_token=SPECIALS[UNKNOWN]))
+    library.pre_tokenizer = _with_digits(pre_tokenizers.BertPreTokenizer(), config)
+    library.decoder = decoders.WordPiece(cleanup=False)
+    return library, trainers.WordPieceTrainer(
+        vocab_size=config.vocabulary,
+        min_frequency=config.min_frequency,
+        special_tokens=list(SPECIALS),
+        show_progress=False,
+    )
+
+
 def _word(config: TokenizerConfig) -> tuple[Library, Any]:
     """Set up whole words and single punctuation marks; a mark on each says whether a space came before."""
     library = Library(models.WordLevel(unk_token=SPECIALS[UNKNOWN]))
@@ -208,7 +221,14 @@ def _byte(config: TokenizerConfig) -> tuple[Library, Any]:
     return _bpe(config.model_copy(update={"vocabulary": len(SPECIALS) + _BYTES}))
 
 
-_SETUPS = {"bpe": _bpe, "unigram": _unigram, "word": _word, "character": _character, "byte": _byte}
+_SETUPS = {
+    "bpe": _bpe,
+    "unigram": _unigram,
+    "wordpiece": _wordpiece,
+    "word": _word,
+    "character": _character,
+    "byte": _byte,
+}
 
 
 def _word_trainer(config: TokenizerConfig) -> Any:

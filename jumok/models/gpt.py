@@ -45,9 +45,11 @@ class GPTConfig(TextModelConfig):
     activation: Activation = "gelu-tanh"
     norm: NormKind = "layer"
     norm_position: Literal["post", "pre"] = "pre"
+    norm_epsilon: float = Field(1e-5, gt=0.0)
     dropout: float = Field(0.0, ge=0.0, lt=1.0)
     attention_dropout: float = Field(0.0, ge=0.0, lt=1.0, description="on attention weights (slower: no fused kernel)")
     tied: bool = Field(True, description="output projection = embedding")
+    output_bias: bool = Field(False, description="a number a token added to its logit")
 
     @model_validator(mode="after")
     def heads_share_the_width(self) -> Self:
@@ -79,7 +81,7 @@ class GPT(nn.Module):
         scale = 1.0 if config.positions in ("learned", "none") else 1 / SPREAD
         self.embed = Embedding(nn.Embedding(config.vocabulary, config.width), positions, config.dropout, scale=scale)
         self.stack = Encoder(config.layer_options(), config.layers, kind="decoder")
-        self.project = nn.Linear(config.width, config.vocabulary, bias=False)
+        self.project = nn.Linear(config.width, config.vocabulary, bias=config.output_bias)
         self._initialise()
         if config.tied:
             self.project.weight = self.embed.table.weight
@@ -91,6 +93,8 @@ class GPT(nn.Module):
             if parameter.dim() == 2:
                 deep = name.endswith(("output.weight", "contract.weight"))
                 parameter.normal_(std=SPREAD / math.sqrt(2 * self.config.layers) if deep else SPREAD)
+        if self.project.bias is not None:
+            self.project.bias.zero_()
 
     @property
     def limit(self) -> int:

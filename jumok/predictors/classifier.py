@@ -45,7 +45,7 @@ class TextClassifier(Predictor):
     @property
     def takes_two(self) -> bool:
         """Whether the training data had two texts an example."""
-        return self.task.data.train[0].second != ""
+        return bool(self.task.data.train) and self.task.data.train[0].second != ""
 
     @torch.inference_mode()
     def classify(
