@@ -91,6 +91,13 @@ class ParallelData(Section):
         return self
 
 
+def _one_or_its_name(schema: dict[str, Any]) -> None:
+    """Say in the schema that a file's name may stand for the file, and one for a list of one."""
+    file = {"anyOf": [schema["items"], {"type": "string"}]}
+    schema["anyOf"] = [*file["anyOf"], {"type": schema.pop("type"), "items": file}]
+    schema.pop("items")
+
+
 class TextFile(Section):
     """Running text: a file of it, or a column of a table."""
 
@@ -111,9 +118,9 @@ class TextData(Section):
     folder: str = Field(
         "", description="folder of the files inside the data folder; jumok fetch writes to one of that name"
     )
-    train: list[TextFile] = Field([], description="files to learn from", json_schema_extra=_one_is_a_list)
-    val: list[TextFile] = Field([], description="files to score during training", json_schema_extra=_one_is_a_list)
-    test: list[TextFile] = Field([], description="files for the final score", json_schema_extra=_one_is_a_list)
+    train: list[TextFile] = Field([], description="files to learn from", json_schema_extra=_one_or_its_name)
+    val: list[TextFile] = Field([], description="files to score during training", json_schema_extra=_one_or_its_name)
+    test: list[TextFile] = Field([], description="files for the final score", json_schema_extra=_one_or_its_name)
     documents: Literal["file", "paragraph", "line"] = Field(
         "file", description="what a document is in plain text; a table has one a row"
     )

@@ -25,6 +25,7 @@ ALLOWED = {
     "tasks": LEAVES | {"nn", "data", "decoding", "evaluation"},
     "training": LEAVES,
     "lens": LEAVES | {"nn"},
+    "export": LEAVES | {"data"},
     "catalogue": LEAVES | {"models", "tasks"},
     "run": LEAVES | {"catalogue", "data"},
     "predictors": LEAVES | {"run", "tasks", "data", "decoding", "evaluation", "nn"},
@@ -32,7 +33,7 @@ ALLOWED = {
     "doctor": LEAVES | {"tasks", "data", "training"},
     "scaffold": LEAVES | {"data"},
     "job": LEAVES | {"run", "catalogue", "data", "nn", "training"},
-    "api": LEAVES | {"run", "job", "comparison", "doctor", "scaffold", "predictors", "catalogue", "tasks", "data", "decoding", "evaluation",
+    "api": LEAVES | {"run", "job", "comparison", "doctor", "scaffold", "predictors", "export", "catalogue", "tasks", "data", "decoding", "evaluation",
                      "training", "lens", "nn"},
     "cli": LEAVES | {"api", "catalogue", "comparison", "data", "evaluation", "lens", "predictors", "training", "doctor", "tasks"},
 }  # fmt: skip

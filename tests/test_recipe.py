@@ -62,7 +62,7 @@ def test_overrides_are_typed(recipe):
         ("data.sett=dates", r"\[data\] has no key 'sett'; did you mean 'set'"),
         ("data.set=dats", "did you mean 'dates'"),
         ("decoding.n_best=9", "n_best .9. needs a beam at least as wide"),
-        ("tokenizer.kind=bpee", "must be 'bpe', 'unigram', 'word' or 'character'"),
+        ("tokenizer.kind=bpee", "must be 'bpe', 'unigram', 'wordpiece', 'word', 'character' or 'byte'"),
         (
             "tokenizer.kind=word tokenizer.dropout=0.1",
             "tokenizer.dropout needs subwords: kind 'bpe' or 'unigram', not 'word'",
@@ -70,7 +70,10 @@ def test_overrides_are_typed(recipe):
         ("tokenizer.kind=word tokenizer.target_dropout=0.1", "tokenizer.target_dropout needs subwords"),
         ("width", "must look like section.key=value"),
         ("model=3", r"model must be a table"),
-        ("model.name=recurrent-classifier", r"is for classification, not for translation; use seq2seq or transformer"),
+        (
+            "model.name=recurrent-classifier",
+            r"is for text-classification, not for translation; use seq2seq or transformer",
+        ),
     ],
 )
 def test_a_wrong_override_says_what_is_right(recipe, override, message):

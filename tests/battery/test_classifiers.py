@@ -10,7 +10,7 @@ from jumok.nn.batch import LabelBatch
 from jumok.nn.masks import padding_mask
 
 VOCABULARY, CLASSES = 31, 5
-CLASSIFIERS = [name for name in MODELS if "classification" in MODELS[name].load().tasks]
+CLASSIFIERS = [name for name in MODELS if "text-classification" in MODELS[name].load().tasks]
 VARIANTS = {
     "recurrent-classifier": [{}, {"cell": "lstm", "layers": 2}, {"cell": "rnn", "bidirectional": False}],
 }
