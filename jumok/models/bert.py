@@ -81,6 +81,8 @@ class Bert(nn.Module):
         self.table = nn.Embedding(config.vocabulary, width)
         self.places = Positions(config.positions, width, longest=config.max_positions)
         self.segments = nn.Embedding(SEGMENTS, width)
+        # Learned positions start as small as embeddings; sinusoids have unit size, to which embeddings are raised.
+        self.scale = 1.0 if config.positions in ("learned", "none") else 1 / SPREAD
         self.norm = LayerNorm(width, eps=config.norm_epsilon)
         self.dropout = Dropout(config.dropout)
         self.encoder = Encoder(config.layer_options(), config.layers)
@@ -123,7 +125,7 @@ class Bert(nn.Module):
     def states(self, batch: GapBatch | LabelBatch) -> Tensor:
         """Return the last layer's states (B, S, D)."""
         segments = torch.zeros_like(batch.source) if batch.segments is None else batch.segments
-        embedded = self.places(self.table(batch.source) + self.segments(segments))
+        embedded = self.places(self.scale * (self.table(batch.source) + self.segments(segments)))
         states: list[Tensor] = self.encoder(
             self.dropout(self.norm(embedded)), over_keys(batch.source_mask), real=batch.source_mask
         )

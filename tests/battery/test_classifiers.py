@@ -12,6 +12,10 @@ from jumok.nn.masks import padding_mask
 VOCABULARY, CLASSES = 31, 5
 CLASSIFIERS = [name for name in MODELS if "text-classification" in MODELS[name].load().tasks]
 VARIANTS = {
+    "bert": [
+        {"heads": 2, "feedforward": 13, "layers": 2},
+        {"heads": 11, "norm_position": "pre", "positions": "sinusoidal"},
+    ],
     "recurrent-classifier": [{}, {"cell": "lstm", "layers": 2}, {"cell": "rnn", "bidirectional": False}],
 }
 CASES = [(name, changes) for name in CLASSIFIERS for changes in VARIANTS[name]]

@@ -48,7 +48,8 @@ OPTIONS = {
                  "training.evaluate_sentences=2"],
     "beam": ["decoding.beam=3", "decoding.n_best=2", "decoding.length_penalty=0.5", "decoding.coverage_penalty=0.1",
              "decoding.no_repeat_ngram=2", "decoding.min_length=1", "decoding.max_length=6", "decoding.batch_size=2"],
-    "sampling": ["decoding.sample=true", "decoding.temperature=0.8", "decoding.top_k=5", "decoding.top_p=0.9", "decoding.seed=3"],
+    "sampling": ["decoding.sample=true", "decoding.temperature=0.8", "decoding.top_k=5", "decoding.top_p=0.9", "decoding.seed=3",
+                 "decoding.min_p=0.01", "decoding.repetition_penalty=1.2"],
     "characters": ["tokenizer.kind=character", "tokenizer.shared=false", "tokenizer.vocabulary=40"],
     "subwords": ["tokenizer.kind=bpe", "tokenizer.vocabulary=290", "tokenizer.dropout=0.3", "tokenizer.split_digits=true"],
     "pieces": ["tokenizer.kind=unigram", "tokenizer.vocabulary=40", "tokenizer.dropout=0.1", "tokenizer.target_dropout=0.2",
@@ -117,6 +118,7 @@ def test_the_groups_leave_no_option_out():
         for groups in (OPTIONS, SEQ2SEQ_OPTIONS)
     )
     elsewhere = {"model.source_embeddings", "model.target_embeddings"}  # tests of their own, below
+    plain |= {"training.init", "decoding.stop"}  # tests/predictors
     filled_in = {"model.source_vocabulary", "model.target_vocabulary"}
     definitions = recipe_schema()["$defs"]
     for section, name, reached in [
