@@ -17,18 +17,19 @@ Ids = np.ndarray[Any, Any]
 MARKS = 3  # special tokens of a row with two texts
 
 
-def make_row(first: Ids, second: Ids, longest: int) -> tuple[list[int], int]:
+def make_row(first: Ids, second: Ids, longest: int) -> tuple[Ids, int]:
     """Return a row of at most longest ids, and where the second text's segment begins; the longer text is cut first."""
     room = longest - (MARKS if len(second) else MARKS - 1)
-    while len(first) + len(second) > room:
-        over = len(first) + len(second) - room
-        if len(first) >= len(second):
-            first = first[: len(first) - max(1, min(over, len(first) - len(second)))]
-        else:
-            second = second[: len(second) - max(1, min(over, len(second) - len(first)))]
-    row = [START, *first.tolist(), END]
-    begin = len(row)
-    return ([*row, *second.tolist(), END] if len(second) else row), begin
+    if len(first) + len(second) > room:
+        half = room // 2
+        of_second = min(len(second), max(half, room - len(first)))
+        first, second = first[: room - of_second], second[:of_second]
+    row = np.empty(len(first) + 2 + (len(second) + 1 if len(second) else 0), dtype=np.int64)
+    begin = len(first) + 2
+    row[0], row[1 : begin - 1], row[begin - 1] = START, first, END
+    if len(second):
+        row[begin:-1], row[-1] = second, END
+    return row, begin
 
 
 def row_length(first: Ids, second: Ids, longest: int) -> Ids:
@@ -38,14 +39,14 @@ def row_length(first: Ids, second: Ids, longest: int) -> Ids:
     return lengths
 
 
-def pad_rows(rows: Sequence[tuple[list[int], int]]) -> tuple[Tensor, Tensor, Tensor | None]:
+def pad_rows(rows: Sequence[tuple[Ids, int]]) -> tuple[Tensor, Tensor, Tensor | None]:
     """Return ids (B, S), the mask of real places, and segments (B, S) where any row has two texts."""
-    lengths = torch.tensor([len(row) for row, _ in rows])
-    ids = torch.full((len(rows), int(lengths.max())), PAD)
+    lengths = np.array([len(row) for row, _ in rows])
+    ids = np.full((len(rows), int(lengths.max())), PAD, dtype=np.int64)
     for number, (row, _) in enumerate(rows):
-        ids[number, : len(row)] = torch.tensor(row)
-    begins = torch.tensor([begin for _, begin in rows])
+        ids[number, : len(row)] = row
+    begins = np.array([begin for _, begin in rows])
     segments = None
-    if bool((begins < lengths).any()):
-        segments = (torch.arange(ids.shape[1]) >= begins[:, None]).long()
-    return ids, padding_mask(lengths, ids.shape[1]), segments
+    if (begins < lengths).any():
+        segments = torch.from_numpy((np.arange(ids.shape[1]) >= begins[:, None]).astype(np.int64))
+    return torch.from_numpy(ids), padding_mask(torch.from_numpy(lengths), ids.shape[1]), segments

@@ -106,7 +106,8 @@ def pretrained(folder):
 @given(st.integers(0, 40), st.integers(0, 40), st.integers(4, 50))
 def test_a_row_fits_and_keeps_as_much_of_both_as_it_can(first, second, longest):
     one, two = np.full(first, 7), np.full(second, 8)
-    row, begin = make_row(one, two, longest)
+    ids, begin = make_row(one, two, longest)
+    row = ids.tolist()
     assert len(row) <= longest
     assert row[0] == START
     assert row[-1] == END
