@@ -26,6 +26,7 @@ class Report:
     """What the doctor found."""
 
     unit: str = ""  # what examples are called
+    counted: str = ""  # what the loss is counted over
     counts: dict[str, dict[str, int]] = field(default_factory=dict)  # split → read, kept and why others were dropped
     lengths: dict[str, Lengths] = field(default_factory=dict)  # side → lengths of the training split
     samples: list[tuple[list[str], ...]] = field(default_factory=list)
@@ -52,6 +53,7 @@ def examine(recipe: Recipe, task: Any, model: nn.Module) -> Report:
     survey: Survey = task.survey()
     report = Report(
         unit=survey.unit,
+        counted=task.unit,
         counts=survey.counts,
         lengths=survey.lengths,
         samples=survey.samples,

@@ -54,7 +54,7 @@ class Job:
                     "threads": torch.get_num_threads(),
                 }
                 Run.create(self.folder, self.recipe, tokenizers=self.task.tokenizers, facts=facts)
-            reporter = Reporter(console, self.folder)
+            reporter = Reporter(console, self.folder, unit=self.task.unit)
             trainer = Trainer(
                 self.model.to(device),
                 loss=self.task.loss,

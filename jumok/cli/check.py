@@ -62,7 +62,7 @@ def show(report: "Report") -> None:
         f"parameters     {report.parameters:,}\n"
         f"largest batch  {rows:,} {report.unit} of up to {' and '.join(map(str, longest))} tokens; {report.memory / 1e6:,.0f} MB at its peak\n"
         f"padding        {report.padding:.1%}\n"
-        f"speed          {report.tokens_a_second:,.0f} tokens/s\n"
+        f"speed          {report.tokens_a_second:,.0f} {report.counted}/s\n"
         f"time           {duration(report.seconds_an_epoch)} an epoch ({report.steps_an_epoch:,} steps), "
         f"{duration(report.seconds_in_all)} in all, evaluations not counted",
         markup=False,

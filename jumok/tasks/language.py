@@ -29,6 +29,7 @@ class Language:
     """The task of saying what comes next."""
 
     Data = TextData
+    unit = "tokens"  # what the loss is counted over
 
     def __init__(self, recipe: Recipe, corpora: TextCorpora) -> None:
         self.recipe, self.corpora = recipe, corpora

@@ -33,6 +33,7 @@ class MaskedLanguage:
     """The task of finding hidden words."""
 
     Data = GapData
+    unit = "gaps"  # what the loss is counted over
 
     def __init__(self, recipe: Recipe, corpora: TextCorpora) -> None:
         self.recipe, self.corpora = recipe, corpora

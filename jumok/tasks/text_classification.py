@@ -67,6 +67,7 @@ class TextClassification:
     """The task of naming a text's class."""
 
     Data = LabelledData
+    unit = "texts"  # what the loss is counted over
 
     def __init__(self, recipe: Recipe, corpora: LabelledCorpora) -> None:
         self.recipe, self.corpora = recipe, corpora

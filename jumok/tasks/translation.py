@@ -55,6 +55,7 @@ class Translation:
     """The task of turning one sequence of tokens into another."""
 
     Data = ParallelData
+    unit = "target tokens"  # what the loss is counted over
 
     def __init__(self, recipe: Recipe, corpora: ParallelCorpora) -> None:
         self.recipe, self.corpora = recipe, corpora

@@ -34,11 +34,14 @@ def peak_memory() -> int:
     return peak if sys.platform == "darwin" else peak * 1024
 
 
+WORDS = ("target tokens", "tokens", "gaps")  # units whose loss has a perplexity
+
+
 class Reporter:
     """Show a run on a console; without a terminal, one plain line an event."""
 
-    def __init__(self, console: Console, run: Path | None = None) -> None:
-        self.console = console
+    def __init__(self, console: Console, run: Path | None = None, *, unit: str = "target tokens") -> None:
+        self.console, self.unit = console, unit  # what the loss is counted over
         self.bar: Bar | None = None
         self.run = run
         self.board: Any = None
@@ -73,13 +76,13 @@ class Reporter:
         seconds = max(progress.seconds - self.began[1], 1e-9)
         speed = (progress.target_tokens - self.began[2]) / seconds
         left = (self.steps - progress.step) * seconds / max(steps, 1)
-        return f"{speed:,.0f} tokens/s · {duration(left)} left"
+        return f"{speed:,.0f} {self.unit.split()[-1]}/s · {duration(left)} left"
 
     def log(self, row: dict[str, Any]) -> None:
         """Show a line of the log."""
         loss, rate = row["loss"], row["learning_rate"]
-        perplexity = math.exp(min(row.get("nll", loss), 50.0))
-        self.learned = f"loss {loss:.3f} · perplexity {perplexity:,.2f} · lr {rate:.2e} · "
+        words = f" · perplexity {math.exp(min(row.get('nll', loss), 50.0)):,.2f}" if self.unit in WORDS else ""
+        self.learned = f"loss {loss:.3f}{words} · lr {rate:.2e} · "
         text = self.learned + self.pace
         if self.bar is None:
             self.console.print(
@@ -131,7 +134,7 @@ class Reporter:
             f"{word} at step {progress.step:,} after {duration(progress.seconds)} in training "
             f"({share:.1%} of it outside forward, backward and step){best}"
         )
-        self.note(f"{speed:,.0f} target tokens/s, peak memory {peak_memory() / 1e6:,.0f} MB")
+        self.note(f"{speed:,.0f} {self.unit}/s, peak memory {peak_memory() / 1e6:,.0f} MB")
 
     def close(self) -> None:
         """Stop drawing, whatever happened."""
