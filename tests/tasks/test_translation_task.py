@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
+from tasks.conftest import make
 from torch.testing import assert_close
 
 from jumok import api
@@ -12,10 +13,8 @@ from jumok.data.tokenizer import START
 from jumok.errors import ConfigError
 from jumok.job import build_model
 from jumok.nn.observe import mean_over_heads, observe
-from jumok.run import load_recipe
 from jumok.tasks import translation
 from jumok.tasks.pairs import collate
-from jumok.tasks.translation import Translation
 
 RECIPE = """
 [data]
@@ -34,19 +33,6 @@ dropout = 0.0
 batch_tokens = 300
 label_smoothing = 0.2
 """
-
-
-@pytest.fixture(scope="module")
-def recipe(tmp_path_factory):
-    path = tmp_path_factory.mktemp("recipe") / "copy.toml"
-    path.write_text(RECIPE)
-    return path
-
-
-def make(recipe, *overrides):
-    given = load_recipe(recipe, overrides)
-    task = Translation.open(given, [])
-    return task, build_model(task.complete(given))
 
 
 @pytest.fixture(scope="module")
