@@ -245,6 +245,14 @@ def test_subword_dropout_counts_with_the_longest_it_may_make(recipe):
             task.check_fits(model)
 
 
+@pytest.mark.parametrize(("key", "side"), [("dropout", 0), ("target_dropout", 1)])
+def test_each_side_has_its_own_subword_dropout(recipe, key, side):
+    subwords = ["tokenizer.kind=bpe", "tokenizer.vocabulary=300"]
+    plain, dropped = (make(recipe, *subwords, *more)[0].batches().lengths(0) for more in ([], [f"tokenizer.{key}=0.5"]))
+    assert dropped[:, side].sum() > plain[:, side].sum()
+    assert np.array_equal(dropped[:, 1 - side], plain[:, 1 - side])
+
+
 def test_longer_sources_are_cut_to_a_learned_table_and_nothing_crashes(recipe):
     task, model = make(recipe, "model.positions=learned", "model.max_positions=10", "data.max_length=10")
     model.eval()
