@@ -226,7 +226,9 @@ def _where_lengths_part(longer: np.ndarray, shorter: np.ndarray) -> int:
     unshifted = np.abs(np.log(longer[:count] / shorter) - usual)
     shifted = np.abs(np.log(longer[surplus:] / shorter) - usual)
     gain = np.concatenate([[0.0], np.cumsum(unshifted - shifted)])  # of shifting the lines before a place, too
-    return int(gain.argmin())
+    return (
+        len(gain) - 1 - int(gain[::-1].argmin())
+    )  # of equally good places the last: an end that is missing is likelier
 
 
 # --- tables

@@ -7,6 +7,7 @@ time and filed. A query that may look at nothing gets zeros.
 """
 
 import math
+from abc import ABC, abstractmethod
 
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -54,7 +55,7 @@ def attend(
     return F.scaled_dot_product_attention(query, key, value, attn_mask=mask, scale=scale)
 
 
-class MultiHeadAttention(nn.Module):
+class MultiHeadAttention(nn.Module, ABC):
     """What self- and cross-attention share: heads, their width, the output projection and the record."""
 
     def __init__(
@@ -78,9 +79,9 @@ class MultiHeadAttention(nn.Module):
         self.make_inputs(width)
         initialise(self.output)
 
+    @abstractmethod
     def make_inputs(self, width: int) -> None:
         """Make the projections that queries, keys and values come from."""
-        raise NotImplementedError
 
     def split(self, x: Tensor, width: int) -> Tensor:
         """Return (B, H, T, width) of x (B, T, H · width)."""

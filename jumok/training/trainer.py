@@ -25,6 +25,7 @@ from jumok.config import TrainingConfig
 from jumok.errors import RunError, TrainingError
 from jumok.training.average import WeightAverage, load_tensors, model_tensors
 from jumok.training.checkpoint import Checkpoints
+from jumok.training.memory import keep_freed_memory
 from jumok.training.optimizer import load_optimizer_tensors, make_optimizer, optimizer_tensors
 from jumok.training.progress import Reporter
 from jumok.training.schedule import learning_rate
@@ -101,6 +102,7 @@ class Trainer:
 
     def train(self) -> Progress:
         """Run to the last step, or until stopped; return how far it came."""
+        keep_freed_memory()
         self.reporter.start(self.progress, self.config)
         with self._stoppable():
             stopping = bool(self.stop_signal)

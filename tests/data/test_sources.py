@@ -272,3 +272,12 @@ def test_the_content_hash_sees_every_byte_and_where_files_part(tmp_path):
     assert len({content_hash(paths) for paths in ([a], [a, b], [b, a], [c, d], [b])}) == 5
     with pytest.raises(DataError, match="does not exist"):
         content_hash([tmp_path / "none"])
+
+
+def test_where_lengths_tell_nothing_the_end_is_taken_for_missing(tmp_path):
+    for name, lines in (("long", 3), ("short", 2)):
+        (tmp_path / name).write_text("a b\n" * lines, encoding="utf-8")
+    with pytest.raises(
+        DataError, match="They match in length up to the last line of short: its end seems to be missing"
+    ):
+        list(read_pairs(Corpus(source="long", target="short"), [tmp_path]))

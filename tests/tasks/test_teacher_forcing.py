@@ -7,19 +7,17 @@ import torch
 import torch.nn.functional as F
 from hypothesis import given
 from hypothesis import strategies as st
+from tasks.conftest import make
 from torch.testing import assert_close
 
 from jumok import api
 from jumok.config import DecodingConfig, TrainingConfig
 from jumok.data.tokenizer import END, PAD, START
 from jumok.errors import ConfigError
-from jumok.job import build_model
-from jumok.run import load_recipe
 from jumok.tasks import translation
 from jumok.tasks.losses import vocabulary_loss
 from jumok.tasks.pairs import collate
 from jumok.tasks.scheduled import sampled_logits, teacher_forcing_ratio
-from jumok.tasks.translation import Translation
 
 CLOSE = {"atol": 1e-5, "rtol": 1e-5}
 
@@ -53,17 +51,8 @@ VARIANTS = {
 }
 
 
-@pytest.fixture(scope="module")
-def recipe(tmp_path_factory):
-    path = tmp_path_factory.mktemp("recipe") / "copy.toml"
-    path.write_text(RECIPE)
-    return path
-
-
-def make(recipe, *overrides):
-    given_recipe = load_recipe(recipe, overrides)
-    task = Translation.open(given_recipe, [])
-    model = build_model(task.complete(given_recipe))
+def make_decided(recipe, *overrides):
+    task, model = make(recipe, *overrides)
     torch.manual_seed(4)
     with torch.no_grad():  # an untrained model says the same everywhere: make it decided
         for parameter in model.parameters():
@@ -78,7 +67,7 @@ def batch_of(task, rows=9):
 
 @pytest.fixture(params=VARIANTS)
 def task_and_model(request, recipe):
-    return make(recipe, *VARIANTS[request.param])
+    return make_decided(recipe, *VARIANTS[request.param])
 
 
 def fed_inputs(model, batch, ratio, monkeypatch):
@@ -166,7 +155,7 @@ def test_with_ratio_zero_the_inputs_are_those_of_greedy_decoding(task_and_model,
 
 
 def test_a_ratio_between_feeds_that_share_of_true_tokens_drawn_for_each_row_and_step(recipe, monkeypatch):
-    task, model = make(recipe)
+    task, model = make_decided(recipe)
     model.eval()
     with torch.no_grad():
         model.project.bias[PAD] = 1e4  # its own token is never a true one at a real position
@@ -186,7 +175,7 @@ def test_a_ratio_between_feeds_that_share_of_true_tokens_drawn_for_each_row_and_
 
 
 def test_draws_come_from_torchs_global_generator(recipe):
-    task, model = make(recipe)
+    task, model = make_decided(recipe)
     model.eval()
     batch = batch_of(task)
     torch.manual_seed(11)
@@ -212,7 +201,7 @@ def test_every_parameter_gets_a_gradient_through_the_steps(task_and_model):
 
 def test_the_last_loss_reaches_the_first_input(recipe):
     """The gradient flows through all steps of the state, not through the last alone."""
-    task, model = make(recipe, "model.tied=false", "model.shared_embeddings=false", "model.attention=none")
+    task, model = make_decided(recipe, "model.tied=false", "model.shared_embeddings=false", "model.attention=none")
     batch = batch_of(task, rows=1)
     sampled_logits(model.train(), batch, 1.0)[:, -1].square().sum().backward()
     assert model.embed_target.weight.grad[START].abs().sum() > 0
@@ -227,7 +216,7 @@ def plain_loss(model, batch, smoothing):
 
 
 def test_the_loss_is_smoothed_cross_entropy_over_real_positions(recipe):
-    task, model = make(recipe, "training.teacher_forcing=0.5")
+    task, model = make_decided(recipe, "training.teacher_forcing=0.5")
     batch = batch_of(task)
     model.train()
     torch.manual_seed(6)
@@ -268,7 +257,7 @@ def test_sampled_and_plain_losses_agree_where_they_must(task_and_model, monkeypa
 
 def test_ratio_one_keeps_the_fast_path_to_the_bit_and_draws_nothing(recipe, monkeypatch):
     monkeypatch.setattr(translation, "sampled_logits", None)  # calling it would fail
-    task, model = make(recipe)
+    task, model = make_decided(recipe)
     batch = batch_of(task)
     model.train()
     before = torch.get_rng_state()
@@ -278,7 +267,7 @@ def test_ratio_one_keeps_the_fast_path_to_the_bit_and_draws_nothing(recipe, monk
 
 
 def test_evaluations_always_see_the_true_tokens(recipe, monkeypatch):
-    task, model = make(recipe, "training.teacher_forcing=0.0")
+    task, model = make_decided(recipe, "training.teacher_forcing=0.0")
     batch = batch_of(task)
     model.eval()
     monkeypatch.setattr(translation, "sampled_logits", None)
@@ -286,7 +275,7 @@ def test_evaluations_always_see_the_true_tokens(recipe, monkeypatch):
 
 
 def test_the_decay_counts_the_trainers_steps(recipe, monkeypatch):
-    task, model = make(recipe, "training.steps=5", "training.teacher_forcing_decay=0.8")
+    task, model = make_decided(recipe, "training.steps=5", "training.teacher_forcing_decay=0.8")
     model.train()
     asked = []
     monkeypatch.setattr(translation, "sampled_logits", lambda model, batch, ratio: asked.append(ratio) or model(batch))

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
+from tasks.conftest import make
 from torch.testing import assert_close
 
 from jumok import api
@@ -12,10 +13,8 @@ from jumok.data.tokenizer import START
 from jumok.errors import ConfigError
 from jumok.job import build_model
 from jumok.nn.observe import mean_over_heads, observe
-from jumok.run import load_recipe
 from jumok.tasks import translation
 from jumok.tasks.pairs import collate
-from jumok.tasks.translation import Translation
 
 RECIPE = """
 [data]
@@ -34,19 +33,6 @@ dropout = 0.0
 batch_tokens = 300
 label_smoothing = 0.2
 """
-
-
-@pytest.fixture(scope="module")
-def recipe(tmp_path_factory):
-    path = tmp_path_factory.mktemp("recipe") / "copy.toml"
-    path.write_text(RECIPE)
-    return path
-
-
-def make(recipe, *overrides):
-    given = load_recipe(recipe, overrides)
-    task = Translation.open(given, [])
-    return task, build_model(task.complete(given))
 
 
 @pytest.fixture(scope="module")
@@ -257,6 +243,14 @@ def test_subword_dropout_counts_with_the_longest_it_may_make(recipe):
         task, model = make(recipe, *subwords, "model.max_positions=30", f"tokenizer.{side}=0.1")
         with pytest.raises(ConfigError, match="may have 40 tokens, but positions = 'learned' has a table of 30"):
             task.check_fits(model)
+
+
+@pytest.mark.parametrize(("key", "side"), [("dropout", 0), ("target_dropout", 1)])
+def test_each_side_has_its_own_subword_dropout(recipe, key, side):
+    subwords = ["tokenizer.kind=bpe", "tokenizer.vocabulary=300"]
+    plain, dropped = (make(recipe, *subwords, *more)[0].batches().lengths(0) for more in ([], [f"tokenizer.{key}=0.5"]))
+    assert dropped[:, side].sum() > plain[:, side].sum()
+    assert np.array_equal(dropped[:, 1 - side], plain[:, 1 - side])
 
 
 def test_longer_sources_are_cut_to_a_learned_table_and_nothing_crashes(recipe):

@@ -1,0 +1,38 @@
+"""Freed memory is kept: a second round of large tensors costs no new pages."""
+
+import platform
+import subprocess
+import sys
+
+import pytest
+
+ROUNDS = """
+import resource, sys
+import torch
+from jumok.training.memory import keep_freed_memory
+
+if sys.argv[1] == "keep":
+    keep_freed_memory()
+
+def round():
+    torch.empty(9 << 20).fill_(1)  # 36 MB: more than glibc ever keeps unasked
+
+def pages():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+
+for _ in range(20):
+    round()
+before = pages()
+for _ in range(5):
+    round()
+print(pages() - before)
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc can be asked")
+def test_pages_are_used_again() -> None:
+    def new_pages(how: str) -> int:
+        done = subprocess.run([sys.executable, "-c", ROUNDS, how], capture_output=True, text=True, check=True)
+        return int(done.stdout)
+
+    assert new_pages("keep") < 1000 < new_pages("plain")
