@@ -17,7 +17,7 @@ from jumok.data.parallel import Progress
 from jumok.doctor import Report, examine
 from jumok.errors import ConfigError, RunError
 from jumok.export.huggingface import read_folder
-from jumok.job import Job, build_model, folders_for, prepare_job, silent
+from jumok.job import Job, build_model, check_same_tokenizer, folders_for, prepare_job, silent, start_from
 from jumok.lens.picture import check_can_draw
 from jumok.nn.device import choose_device
 from jumok.predictors.base import Predictor
@@ -197,9 +197,17 @@ def check(
     folders = folders_for(given, find_recipe(recipe), data)
     if given.training.threads:
         torch.set_num_threads(given.training.threads)
-    task = task_class(given.task).open(given, folders, progress=progress)
+    earlier = Run.open(given.training.init) if given.training.init else None
+    if earlier is not None:
+        check_same_tokenizer(earlier, given)
+    task = task_class(given.task).open(
+        given, folders, tokenizers=earlier.tokenizers if earlier else None, progress=progress
+    )
     full = task.complete(given)
-    return examine(full, task, build_model(full).to(choose_device(full.training.device)))
+    model = build_model(full)
+    if earlier is not None:
+        start_from(model, earlier)
+    return examine(full, task, model.to(choose_device(full.training.device)))
 
 
 def recipe_schema() -> dict[str, Any]:

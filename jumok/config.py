@@ -304,14 +304,16 @@ class DecodingConfig(Section):
     min_length: int = Field(0, ge=0, description="tokens before the end is allowed")
     max_length: int = Field(0, ge=0, description="most tokens of an answer; 0 = twice the source plus 10")
     sample: bool = Field(False, description="draw at random instead of searching")
-    temperature: float = Field(1.0, gt=0.0)
+    temperature: float = Field(1.0, gt=0.0, allow_inf_nan=False)
     top_k: int = Field(0, ge=0, description="draw from the k likeliest; 0 = all")
     top_p: float = Field(1.0, gt=0.0, le=1.0, description="draw from the likeliest that make up this share")
     min_p: float = Field(0.0, ge=0.0, lt=1.0, description="draw from those at least this share as likely as the first")
     repetition_penalty: float = Field(
-        1.0, ge=1.0, description="make tokens already written less likely (CTRL's); 1 = off"
+        1.0, ge=1.0, allow_inf_nan=False, description="make tokens already written less likely (CTRL's); 1 = off"
     )
-    stop: list[str] = Field([], description="end before any of these texts (language models)")
+    stop: list[Annotated[str, Field(min_length=1)]] = Field(
+        [], description="end before any of these texts (language models)"
+    )
     seed: int = Field(1, ge=0)
     batch_size: int = Field(64, ge=1, description="sentences decoded side by side")
 

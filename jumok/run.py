@@ -8,7 +8,7 @@ import fcntl
 import json
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -54,13 +54,14 @@ class Run:
                 *(f"{name}.json" for name in tokenizers),
             ]
             for name in files:
-                (folder / name).unlink(missing_ok=True)  # half of a run would stand in the way of the next
+                with suppress(OSError):
+                    (folder / name).unlink()  # half of a run would stand in the way of the next
             if error.errno == errno.ENOSPC:
                 raise RunError(
                     f"the disk of {folder} is full: the run could not be started; free some space or choose another --out"
                 ) from None
             raise RunError(
-                f"the run folder {folder} cannot be written: {error.strerror}; choose another --out"
+                f"the run folder {folder} cannot be written: {error.strerror}; choose another place"
             ) from None
         return cls(folder, recipe, facts)
 

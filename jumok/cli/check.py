@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from jumok.cli.display import counting, error_console, recipe_names, standard_console
+from jumok.cli.display import counting, error_console, print_table, recipe_names, standard_console
 
 if TYPE_CHECKING:
     from jumok.doctor import Report
@@ -48,11 +48,11 @@ def show(report: "Report") -> None:
     table = Table(report.unit, *(name.replace("_", " ") for name in reasons), box=None, padding=(0, 2))
     for split, counts in report.counts.items():
         table.add_row(split, *(f"{counts[name]:,}" for name in reasons))
-    console.print(table)
+    print_table(table)
     table = Table("tokens each", "mean", "median", "99 % up to", "longest", box=None, padding=(0, 2))
     for side, lengths in report.lengths.items():
         table.add_row(side, f"{lengths.mean:.1f}", str(lengths.median), str(lengths.nearly_all), str(lengths.longest))
-    console.print(table)
+    print_table(table)
     console.print(f"\n{len(report.samples)} {report.unit} as the model sees them")
     for sample in report.samples:
         console.print("  " + "\n  → ".join(" ".join(side) for side in sample), markup=False, soft_wrap=True)

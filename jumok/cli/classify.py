@@ -6,8 +6,8 @@ from pathlib import Path
 
 import typer
 
-from jumok.cli.display import bar, error_console, run_folders
-from jumok.cli.lines import chunks, output
+from jumok.cli.display import bar, error_console, run_folders, warn_on
+from jumok.cli.lines import chunks, one_line, output
 
 
 def classify(
@@ -38,10 +38,13 @@ def classify(
     classifier = api.load_for(TextClassifier, run, checkpoint=checkpoint)
     silent = out_file is None and sys.stdout.isatty()
     total = len(texts) if texts else None
-    with output(out_file) as write, nullcontext(None) if silent else bar(error_console(), "reading", total) as advance:
+    console, done = error_console(), 0
+    with output(out_file) as write, nullcontext(None) if silent else bar(console, "reading", total) as advance:
         for chunk in chunks(texts, in_file):
             pairs = [_split(text) if classifier.takes_two else (text, "") for text in chunk]
-            verdicts = classifier.classify(pairs, progress=advance or (lambda done: None))
+            tell = advance or (lambda count: None)
+            verdicts = classifier.classify(pairs, progress=tell, warn=warn_on(console, done))
+            done += len(chunk)
             for text, verdict in zip(chunk, verdicts, strict=True):
                 best = list(verdict.probabilities.items())[:top]
                 if as_json:
@@ -49,7 +52,10 @@ def classify(
                     ranked = {label: round(probability, 6) for label, probability in verdict.probabilities.items()}
                     write(json.dumps(found | {"probabilities": ranked}, ensure_ascii=False) + "\n")
                 else:
-                    write("\t".join(f"{label}\t{probability:.3f}" for label, probability in best) + f"\t{text}\n")
+                    write(
+                        "\t".join(f"{label}\t{probability:.3f}" for label, probability in best)
+                        + f"\t{one_line(text)}\n"
+                    )
 
 
 def _split(text: str) -> tuple[str, str]:

@@ -3,13 +3,24 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+WIDEST = 10_000  # columns of a table
 
 
 def standard_console() -> Console:
     """Return the console for results: standard output, with users' text left as it is (no :dog: turned into a picture)."""
-    return Console(highlight=False, emoji=False)
+    return Console(highlight=False, emoji=False, markup=False)
+
+
+def print_table(table: "Table") -> None:
+    """Print a table as wide as its contents: a terminal wraps lines, but figures must not be cut off."""
+    Console(highlight=False, emoji=False, markup=False, width=WIDEST).print(table)
 
 
 def error_console() -> Console:

@@ -5,7 +5,7 @@ from typing import Any
 
 import typer
 
-from jumok.cli.display import bar, error_console, run_folders, standard_console
+from jumok.cli.display import bar, error_console, print_table, run_folders
 
 MOST_SHOWN = 20  # classes of a table of confusions on the terminal
 
@@ -104,7 +104,7 @@ def show_classes(name: str, split: str, scores: dict[str, Any]) -> None:
     for label, row, f1 in zip(scores["labels"], scores["confusion"], scores["f1"], strict=True):
         table.add_row(label, *(f"{count:,}" for count in row), f"{f1:.1f} %")
     if len(scores["labels"]) <= MOST_SHOWN:
-        standard_console().print(table)
+        print_table(table)
 
 
 def show_translation(label: str, split: str, scores: dict[str, Any]) -> None:
@@ -126,6 +126,6 @@ def show_translation(label: str, split: str, scores: dict[str, Any]) -> None:
             f"{bucket['bleu']:.2f}",
             f"{bucket['exact_match']:.1f} %",
         )
-    standard_console().print(table)
+    print_table(table)
     typer.echo(f"  {scores['bleu_signature']}")
     typer.echo(f"  {scores['chrf_signature']}")

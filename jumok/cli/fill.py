@@ -4,7 +4,7 @@ from pathlib import Path
 
 import typer
 
-from jumok.cli.display import run_folders, standard_console
+from jumok.cli.display import error_console, print_table, run_folders
 
 
 def fill(
@@ -25,7 +25,12 @@ def fill(
     from jumok import api
     from jumok.predictors.filler import Filler
 
-    found = api.load_for(Filler, run, checkpoint=checkpoint).fill(text, top=top)
+    console = error_console()
+
+    def warn(message: str) -> None:
+        console.print(f"warning: {message}", highlight=False, markup=False, soft_wrap=True)
+
+    found = api.load_for(Filler, run, checkpoint=checkpoint).fill(text, top=top, warn=warn)
     if as_json:
         typer.echo(json.dumps({"text": found.text, "gaps": found.gaps}, ensure_ascii=False))
         return
@@ -33,4 +38,4 @@ def fill(
     table = Table(*(f"gap {number}" for number in range(1, len(found.gaps) + 1)), box=None, padding=(0, 2))
     for answers in zip(*found.gaps, strict=True):
         table.add_row(*(f"{share:6.1%}  {word}" for word, share in answers))
-    standard_console().print(table, markup=False)
+    print_table(table)

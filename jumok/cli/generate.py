@@ -57,15 +57,17 @@ def generate(
     def warn(message: str) -> None:
         console.print(f"\nwarning: {message}", highlight=False, markup=False, soft_wrap=True)
 
+    writer.read(beginning)  # what nothing can be written after is refused before anything is shown
+    shown = beginning.encode("utf-8", "ignore").decode()  # a shell may hand over bytes that are no UTF-8
     for number in range(samples):
         each = options.model_copy(update={"seed": options.seed + number})
         if as_json:
             text = writer.write(beginning, options=each, warn=warn)
-            typer.echo(json.dumps({"beginning": beginning, "text": text, "seed": each.seed}, ensure_ascii=False))
+            typer.echo(json.dumps({"beginning": shown, "text": text, "seed": each.seed}, ensure_ascii=False))
             continue
         if number:
             typer.echo("\n---")
-        typer.echo(beginning, nl=False)
+        typer.echo(shown, nl=False)
         for piece in writer.stream(beginning, options=each, warn=warn):
             typer.echo(piece, nl=False)
         typer.echo()

@@ -37,6 +37,11 @@ def standard_input() -> Iterator[str]:
             ) from None
 
 
+def one_line(text: str) -> str:
+    """Return text without line ends, which a byte-level model may write: output line N belongs to input line N."""
+    return text.replace("\r", " ").replace("\n", " ")
+
+
 class output:  # noqa: N801 - reads as a function
     """Write to standard output, or to a file that appears under its name only when it is whole."""
 

@@ -42,7 +42,9 @@ def look(
 
     if png is not None:
         check_can_draw(png)
-    predictor = api.load_for(Translator, run, checkpoint=checkpoint)
+    predictor = api.load(run, checkpoint=checkpoint)
+    if not isinstance(predictor, Translator):
+        raise ConfigError(f"{run} is a run of {predictor.run.recipe.task}; look is for translation so far")
     changes = {"beam": beam} if beam else {}
     options = DecodingConfig.parse(predictor.options.model_dump() | changes, "decoding")
     explanation = predictor.explain(text, target=target, options=options, warn=warn_on(error_console()))

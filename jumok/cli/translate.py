@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from jumok.cli.display import bar, error_console, run_folders, warn_on
-from jumok.cli.lines import chunks, output
+from jumok.cli.lines import chunks, one_line, output
 
 if TYPE_CHECKING:
     from jumok.tasks.translation import Answer
@@ -116,8 +116,3 @@ def line(number: int, source: str, answers: "list[Answer]", *, as_json: bool, se
     if several:
         return "\n".join(f"{number}\t{answer.score:.4f}\t{one_line(answer.text)}" for answer in answers)
     return one_line(answers[0].text)
-
-
-def one_line(text: str) -> str:
-    """Return text without line ends, which a byte-level model may write: output line N belongs to input line N."""
-    return text.replace("\r", " ").replace("\n", " ")

@@ -145,7 +145,7 @@ class TextCorpora:
         if self.data.set:
             return {self.data.set: self._store(split, lambda: iter(BUILT_IN[self.data.set](split)))}
         files: list[TextFile] = getattr(self.data, split)
-        if not files and split == "val":
+        if not files and split == "val" and self.data.train:
             return {"held out": self._held_out()}
         if not files:
             raise DataError(f'the recipe has no {split} data; add {split} = "FILE" to [data], or give --source')
@@ -219,8 +219,10 @@ class TextCorpora:
         few = len(list(islice(self._files(), FEW))) < FEW
         for text in self._files():
             if few:
-                cut = text.rfind("\n", 0, int(len(text) * (1 - self.data.hold_out))) + 1
-                cut = cut or int(len(text) * (1 - self.data.hold_out))
+                share = self.data.hold_out
+                place = int(len(text) * (1 - share))
+                nearest = text.rfind("\n", max(int(len(text) * (1 - 2 * share)), 0), place)  # no long line as a whole
+                cut = nearest + 1 or place
                 yield text[cut:] if held_out else text[:cut]
             else:
                 lot = int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big") / 2.0**64

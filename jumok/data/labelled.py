@@ -104,7 +104,7 @@ def build_label_store(
             progress(done)
     if done == skipped:
         raise DataError("there are no examples with text; check the files of [data] and their columns.")
-    sizes = {path.name: path.stat().st_size for path in folder.iterdir() if path.name.startswith(SIDES)}
+    sizes = {path.name: path.stat().st_size for path in folder.iterdir() if path.name.startswith((*SIDES, "classes"))}
     facts = {"id_type": id_type, "skipped": skipped, "sizes": sizes}
     (folder / "store.json").write_text(json.dumps(facts), encoding="utf-8")
 
@@ -170,7 +170,7 @@ class LabelledCorpora:
     def evaluation(self, split: Split) -> dict[str, LabelStore]:
         """Return each table of a split by its name."""
         files: list[LabelledFile] = getattr(self.data, split)
-        if not files and split == "val":
+        if not files and split == "val" and self.data.train:
             return {"held out": self._store("held out", lambda: self._divided(held_out=True))}
         if not files:
             raise DataError(f"the recipe has no {split} data; add {split} = {{ file = … }} to [data], or give --source")

@@ -12,7 +12,7 @@ import json
 import re
 import unicodedata
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from io import BufferedReader
 from itertools import zip_longest
 from pathlib import Path
@@ -24,6 +24,7 @@ from jumok.config import Corpus, LabelledFile, TextFile
 from jumok.errors import DataError, MissingExtraError
 
 Pair = tuple[str, str]
+Columns = Mapping[str, int | str]  # a recipe's keys, and the column that each names
 TABLE_SUFFIXES = (".tsv", ".csv", ".jsonl", ".parquet")
 # Control characters that are no whitespace, and halves of surrogate pairs (JSON can smuggle them in).
 _CONTROL = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ud800-\udfff]")
@@ -108,9 +109,10 @@ def read_pairs(corpus: Corpus, folders: Sequence[Path]) -> Iterator[Pair]:
         yield from _read_two_files(find_file(corpus.source, folders), find_file(corpus.target, folders))
         return
     path, count = find_file(corpus.file, folders), 0
-    for pair in _read_table(path, corpus.source_column, corpus.target_column):
+    columns = {"source_column": corpus.source_column, "target_column": corpus.target_column}
+    for source, target in _read_table(path, columns):
         count += 1
-        yield pair
+        yield source, target
     if not count:
         raise DataError(f"{path} holds no pairs; a table with at least one row is needed.")
 
@@ -119,7 +121,7 @@ def read_documents(file: TextFile, folders: Sequence[Path], *, documents: str) -
     """Yield the documents of plain text (the file, its paragraphs or its lines) or of a table's column (its rows)."""
     path = find_file(file.file, folders)
     if path.name.lower().removesuffix(".gz").endswith(TABLE_SUFFIXES):
-        yield from (text for text, _ in _read_table(path, file.column, file.column))
+        yield from (text for (text,) in _read_table(path, {"column": file.column}))
     elif documents == "line":
         yield from read_lines(path)
     else:
@@ -135,11 +137,13 @@ def read_documents(file: TextFile, folders: Sequence[Path], *, documents: str) -
 def read_labelled(file: LabelledFile, folders: Sequence[Path]) -> Iterator[tuple[str, str, str]]:
     """Yield text, second text (empty where there is none) and class of each row of a table."""
     path = find_file(file.file, folders)
+    columns = {"text": file.text, "second": file.second, "label": file.label}
     if file.second == "":
-        yield from ((text, "", label) for text, label in _read_table(path, file.text, file.label))
-        return
-    pairs, labels = _read_table(path, file.text, file.second), _read_table(path, file.label, file.label)
-    yield from ((text, second, label) for (text, second), (label, _) in zip(pairs, labels, strict=True))
+        del columns["second"]
+    for text, *second, label in _read_table(path, columns):
+        if not label.strip():
+            raise DataError(f"{path}: the text {text[:40]!r} has no class; give it one, or take the row out.")
+        yield text, "".join(second), label
 
 
 def _open(path: Path) -> gzip.GzipFile | BufferedReader:
@@ -234,45 +238,60 @@ def _where_lengths_part(longer: np.ndarray, shorter: np.ndarray) -> int:
 # --- tables
 
 
-def _read_table(path: Path, source: int | str, target: int | str) -> Iterator[Pair]:
+def _read_table(path: Path, columns: Columns) -> Iterator[tuple[str, ...]]:
+    """Yield the wanted columns of each row, in the order they are asked for."""
     name = path.name.lower().removesuffix(".gz")
     if name.endswith(".parquet"):
-        return _read_parquet(path, source, target)
+        return _read_parquet(path, columns)
     if name.endswith(".jsonl"):
-        return _read_jsonl(path, source, target)
+        return _read_jsonl(path, columns)
     if name.endswith((".tsv", ".csv")):
-        return _read_rows(path, source, target)
+        return _read_rows(path, columns)
     raise DataError(
         f"{path} is no table that jumok knows; a name ending in {', '.join(TABLE_SUFFIXES)} (or .gz) is needed."
     )
 
 
-def _column(path: Path, wanted: int | str, names: Sequence[str]) -> int:
-    """Return the number of a column given by number or name."""
-    if isinstance(wanted, str) and wanted in names:
-        return names.index(wanted)
-    if isinstance(wanted, int) and 0 <= wanted < len(names):
-        return wanted
-    raise DataError(f"{path} has no column {wanted!r}; it has {_listed(names)}. Set source_column and target_column.")
+def _numbers(path: Path, columns: Columns, names: Sequence[str]) -> list[int]:
+    """Return the numbers of columns given by number or name."""
+    numbers = []
+    for wanted in columns.values():
+        if isinstance(wanted, str) and names.count(wanted) > 1:
+            raise DataError(f"{path} has {names.count(wanted)} columns named {wanted!r}; rename all but one of them.")
+        if isinstance(wanted, str) and wanted in names:
+            numbers.append(names.index(wanted))
+        elif isinstance(wanted, int) and 0 <= wanted < len(names):
+            numbers.append(wanted)
+        else:
+            raise DataError(f"{path} has no column {wanted!r}; it has {_listed(names)}. Set {_joined(columns)}.")
+    return numbers
+
+
+def _joined(parts: Iterable[object]) -> str:
+    *before, last = map(str, parts)
+    return f"{', '.join(before)} and {last}" if before else last
 
 
 def _listed(names: Sequence[str]) -> str:
     return ", ".join(f"{number} ({name})" for number, name in enumerate(names)) or "none"
 
 
-def _read_rows(path: Path, source: int | str, target: int | str) -> Iterator[Pair]:
-    """Yield pairs of a TSV (no quoting: a quotation mark is text) or CSV (quoted) file."""
+def _read_rows(path: Path, columns: Columns) -> Iterator[tuple[str, ...]]:
+    """Yield rows of a TSV (no quoting: a quotation mark is text) or CSV (quoted) file."""
     rows = _split_rows(path)
-    if isinstance(source, str) or isinstance(target, str):
-        _, header = next(rows)
-        source, target = _column(path, source, header), _column(path, target, header)
+    if any(isinstance(wanted, str) for wanted in columns.values()):
+        _, header = next(rows, (0, []))
+        numbers = _numbers(path, columns, header)
+    else:
+        numbers = [int(wanted) for wanted in columns.values()]
     for number, row in rows:
-        if min(source, target) < 0 or max(source, target) >= len(row):
+        if min(numbers) < 0 or max(numbers) >= len(row):
+            needed = f"columns {_joined(numbers)}, counted from 0, are" if numbers[1:] else f"column {numbers[0]} is"
             raise DataError(
-                f"{path} line {number:,} has {len(row)} column{'s' * (len(row) != 1)} ({_shortened(row)}); columns "
-                f"{source} and {target}, counted from 0, are needed. Set source_column and target_column, or mend the line."
+                f"{path} line {number:,} has {len(row)} column{'s' * (len(row) != 1)} ({_shortened(row)}); {needed} "
+                f"needed. Set {_joined(columns)}, or mend the line."
             )
-        yield row[source], row[target]
+        yield tuple(row[column] for column in numbers)
 
 
 def _split_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
@@ -293,7 +312,7 @@ def _shortened(row: Sequence[str]) -> str:
     return text if len(text) <= 60 else text[:57] + "…"
 
 
-def _read_jsonl(path: Path, source: int | str, target: int | str) -> Iterator[Pair]:
+def _read_jsonl(path: Path, columns: Columns) -> Iterator[tuple[str, ...]]:
     for number, line in enumerate(read_lines(path), start=1):
         if not line.strip():
             continue
@@ -307,8 +326,7 @@ def _read_jsonl(path: Path, source: int | str, target: int | str) -> Iterator[Pa
             )
         names = list(row)
         place = Path(f"{path} line {number:,}")
-        values = [row[names[_column(place, wanted, names)]] for wanted in (source, target)]
-        yield _as_text(values[0], path, number), _as_text(values[1], path, number)
+        yield tuple(_as_text(row[names[column]], path, number) for column in _numbers(place, columns, names))
 
 
 def _as_text(value: Any, path: Path, number: int) -> str:
@@ -319,7 +337,7 @@ def _as_text(value: Any, path: Path, number: int) -> str:
     raise DataError(f"{path} row {number:,} holds {type(value).__name__} {str(value)[:40]!r}; text is needed.")
 
 
-def _read_parquet(path: Path, source: int | str, target: int | str) -> Iterator[Pair]:
+def _read_parquet(path: Path, columns: Columns) -> Iterator[tuple[str, ...]]:
     try:
         import pyarrow
         import pyarrow.parquet
@@ -329,11 +347,11 @@ def _read_parquet(path: Path, source: int | str, target: int | str) -> Iterator[
     try:
         with pyarrow.parquet.ParquetFile(path) as file:
             names = file.schema_arrow.names
-            columns = [names[_column(path, wanted, names)] for wanted in (source, target)]
-            for batch in file.iter_batches(batch_size=4096, columns=list(dict.fromkeys(columns))):
-                for left, right in zip(*(batch.column(column).to_pylist() for column in columns), strict=True):
+            wanted = [names[column] for column in _numbers(path, columns, names)]
+            for batch in file.iter_batches(batch_size=4096, columns=list(dict.fromkeys(wanted))):
+                for row in zip(*(batch.column(name).to_pylist() for name in wanted), strict=True):
                     number += 1
-                    yield _as_text(left, path, number), _as_text(right, path, number)
+                    yield tuple(_as_text(value, path, number) for value in row)
     except pyarrow.ArrowException as error:
         raise DataError(f"{path} is no readable Parquet file ({str(error).splitlines()[0]}); write it again.") from None
     except OSError as error:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 SHORTEST = 80  # characters: less is no prose
+LEFT_OUT = ("site-packages", "dist-packages", "test", "idlelib", "lib2to3")
 SHARES = {"val": 0.04, "test": 0.08}  # upper ends of their parts of [0, 1)
 
 
@@ -23,7 +24,7 @@ def all_documents() -> tuple[str, ...]:
     folder = Path(sysconfig.get_path("stdlib"))
     texts = [codecs.decode(_zen_in_rot13(folder), "rot13"), *_licences()]
     for path in sorted(folder.glob("*.py")) + sorted(folder.glob("[a-z]*/*.py")):
-        if path.parent.name not in ("site-packages", "test", "idlelib", "lib2to3") and not path.name.startswith("_"):
+        if path.parent.name not in LEFT_OUT and not path.name.startswith("_"):
             texts += _docstrings(path)
     tidied = (re.sub(r"[ \t]+\n", "\n", text).strip() + "\n" for text in texts)
     return tuple(dict.fromkeys(text for text in tidied if len(text) >= SHORTEST))

@@ -18,6 +18,7 @@ from jumok.decoding.rows import Choice, Rows, Step
 BLOCKS = 8  # columns that likeliest() folds into one
 NUCLEUS = 256  # likeliest tokens tried for top-p before the whole vocabulary is sorted
 BELOW_ONE = 1.0 - 2.0**-23  # times any float32 total is still below that total
+COLDEST = 1e-6  # temperature: logits divided by less would overflow, and this is greedy already
 
 
 class Greedy:
@@ -57,7 +58,8 @@ class Sampler:
         """Draw a token a row from constrained logits (R, V), whose log-sum was normaliser (R,)."""
         options = self.options
         noise = rows.noise.gather(1, rows.length[:, None]).to(logits.device)
-        weights, shortlisted = shortlist(logits / options.temperature, top_k=options.top_k, top_p=options.top_p)
+        cooled = logits / max(options.temperature, COLDEST)
+        weights, shortlisted = shortlist(cooled, top_k=options.top_k, top_p=options.top_p)
         if options.min_p:
             weights = weights.masked_fill(weights < options.min_p * weights.amax(dim=1, keepdim=True), 0.0)
         drawn = draw(weights, noise)

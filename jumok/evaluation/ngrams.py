@@ -14,6 +14,7 @@ from jumok.errors import MissingExtraError
 def fit_ngrams(texts: Sequence[str], classes: Sequence[int]) -> Any:
     """Return a classifier of n-grams learnt from texts; its predict takes texts."""
     try:
+        from sklearn.dummy import DummyClassifier
         from sklearn.feature_extraction.text import TfidfVectorizer
         from sklearn.linear_model import LogisticRegression
         from sklearn.pipeline import make_pipeline, make_union
@@ -24,7 +25,8 @@ def fit_ngrams(texts: Sequence[str], classes: Sequence[int]) -> Any:
         TfidfVectorizer(ngram_range=(1, 2), token_pattern=r"(?u)\S+", **common),
         TfidfVectorizer(analyzer="char_wb", ngram_range=(1, 4), **common),
     )
-    return make_pipeline(features, LogisticRegression(C=3.0, max_iter=200)).fit(texts, classes)
+    learner = LogisticRegression(C=3.0, max_iter=200) if len(set(classes)) > 1 else DummyClassifier()
+    return make_pipeline(features, learner).fit(texts, classes)
 
 
 def majority_class(classes: Sequence[int]) -> int:

@@ -48,7 +48,14 @@ def read_folder(folder: Path) -> Imported:
     kind = config.get("model_type", "")
     if kind not in readers:
         raise DataError(f"{folder} holds a model of type '{kind}'; jumok imports {' and '.join(sorted(readers))}")
-    return readers[kind](folder, config)
+    try:
+        return readers[kind](folder, config)
+    except KeyError as error:
+        raise DataError(f"{folder} is no whole {kind}: {error} is in none of its files; save it again") from None
+    except IndexError:
+        raise DataError(
+            f"{folder}: the tokenizer has more tokens than the model; they do not belong together"
+        ) from None
 
 
 # --- files
@@ -56,11 +63,13 @@ def read_folder(folder: Path) -> Imported:
 
 def _json(path: Path) -> dict[str, Any]:
     try:
-        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise DataError(f"{path} is missing; a folder that save_pretrained wrote is needed") from None
     except (OSError, ValueError) as error:
         raise DataError(f"{path} cannot be read ({error}); copy it again") from None
+    if not isinstance(content, dict):
+        raise DataError(f"{path} holds no JSON object; copy it again")
     return content
 
 
@@ -137,6 +146,7 @@ def _refuse(config: dict[str, Any], **expected: Any) -> None:
 
 def _gpt2(folder: Path, config: dict[str, Any]) -> Imported:
     _refuse(config, scale_attn_weights=True, scale_attn_by_inverse_layer_idx=False, add_cross_attention=False)
+    _refuse(config, tie_word_embeddings=True)
 
     def from_files() -> Library:
         library = Library(models.BPE.from_file(str(folder / "vocab.json"), str(folder / "merges.txt")))
@@ -181,7 +191,7 @@ def _gpt2(folder: Path, config: dict[str, Any]) -> Imported:
 
 
 def _bert(folder: Path, config: dict[str, Any]) -> Imported:
-    _refuse(config, position_embedding_type="absolute", is_decoder=False)
+    _refuse(config, position_embedding_type="absolute", is_decoder=False, tie_word_embeddings=True)
 
     def from_files() -> Library:
         library = Library(models.WordPiece.from_file(str(folder / "vocab.txt"), unk_token="[UNK]"))

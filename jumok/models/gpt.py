@@ -32,7 +32,15 @@ class GPTConfig(TextModelConfig):
     PRESETS: ClassVar[dict[str, dict[str, Any]]] = {
         "tiny": {"layers": 4, "width": 128, "feedforward": 512, "heads": 4, "window": 256},
         "small": {"layers": 6, "width": 384, "feedforward": 1536, "heads": 6, "window": 256},
-        "gpt2": {"layers": 12, "width": 768, "feedforward": 3072, "heads": 12, "window": 1024, "dropout": 0.1},
+        "gpt2": {
+            "layers": 12,
+            "width": 768,
+            "feedforward": 3072,
+            "heads": 12,
+            "window": 1024,
+            "activation": "gelu-tanh",
+            "dropout": 0.1,
+        },
     }
 
     name: Literal["gpt"] = "gpt"
@@ -42,7 +50,7 @@ class GPTConfig(TextModelConfig):
     feedforward: int = Field(512, ge=0, description="hidden features; 0 = no feed-forward")
     window: int = Field(256, ge=1, description="tokens it is trained on, and looks back on, at once")
     positions: PositionKind = "learned"
-    activation: Activation = "gelu-tanh"
+    activation: Activation = "gelu"
     norm: NormKind = "layer"
     norm_position: Literal["post", "pre"] = "pre"
     norm_epsilon: float = Field(1e-5, gt=0.0)

@@ -21,7 +21,7 @@ from jumok.evaluation.labels import score_labels
 from jumok.evaluation.ngrams import fit_ngrams, majority_class
 from jumok.nn.batch import LabelBatch
 from jumok.predictors.base import Predictor, Tell, check_split
-from jumok.tasks.examples import make_row, pad_rows
+from jumok.tasks.examples import MARKS, make_row, pad_rows
 from jumok.tasks.text_classification import TextClassification
 
 ROWS = 64  # texts read side by side
@@ -53,14 +53,26 @@ class TextClassifier(Predictor):
         texts: str | Sequence[str | tuple[str, str]],
         *,
         progress: Callable[[int], None] = lambda done: None,
+        warn: Callable[[str], None] = lambda message: None,
     ) -> list[Verdict]:
-        """Return the verdict on each text, or on each pair of texts; one text may stand alone."""
+        """Return the verdict on each text, or on each pair of texts; one text may stand alone.
+
+        A text longer than the model takes is cut, with a warning.
+        """
         alone = [texts] if isinstance(texts, str) else texts
         pairs = [(text, "") if isinstance(text, str) else text for text in alone]
         device = next(self.model.parameters()).device
         verdicts: list[Verdict] = []
         for first in range(0, len(pairs), ROWS):
-            rows = [make_row(*ids, self.task.data.max_length) for ids in self.task.read(pairs[first : first + ROWS])]
+            rows = []
+            for number, ids in enumerate(self.task.read(pairs[first : first + ROWS]), start=first + 1):
+                rows.append(make_row(*ids, self.task.data.max_length))
+                lost = sum(map(len, ids)) - (len(rows[-1][0]) - (MARKS if len(ids[1]) else MARKS - 1))
+                if lost:
+                    warn(
+                        f"line {number} has {lost:,} tokens more than the model takes ({self.task.data.max_length:,}); "
+                        "its end was left out"
+                    )
             source, mask, segments = pad_rows(rows)
             batch = LabelBatch(source, mask, torch.zeros(len(rows), dtype=torch.int64), segments).to(device)
             verdicts += [self._verdict(row) for row in self.model(batch).float().softmax(dim=1).tolist()]
@@ -92,7 +104,8 @@ class TextClassifier(Predictor):
         }
 
     def _own(self, source: Path) -> LabelStore:
-        columns = self.task.data.train[0].model_dump(include={"text", "second", "label"})
+        train = self.task.data.train  # an imported run has none: text and class are then the first two columns
+        columns = train[0].model_dump(include={"text", "second", "label"}) if train else {}
         return self.task.corpora.file_store(LabelledFile(file=str(source.absolute()), **columns))
 
     def _score(self, store: LabelStore, progress: Callable[[int], None]) -> dict[str, Any]:
@@ -109,6 +122,8 @@ class TextClassifier(Predictor):
 
         n-grams are kept in the cache; where the training data or scikit-learn is missing, a sentence stands instead.
         """
+        if not self.task.data.train:
+            return {name: {"note": "no baselines: the run has no training data"} for name in stores}
         try:
             train = self.task.corpora.train
         except DataError as error:
@@ -142,7 +157,8 @@ class TextClassifier(Predictor):
 def store_key(store: LabelStore) -> str:
     """Return a name for the contents of a store."""
     digest = hashlib.sha256(store.classes.tobytes())
-    digest.update(store.first.ids.tobytes())
+    for side in (store.first, store.second):
+        digest.update(side.ids.tobytes())
     return digest.hexdigest()[:32]
 
 

@@ -3,6 +3,7 @@
 text with [MASK] → ids → model → the likeliest tokens of each gap
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import torch
 
 from jumok.config import DecodingConfig, TextFile
 from jumok.data.sources import clean
+from jumok.data.tokenizer import UNKNOWN
 from jumok.errors import ConfigError
 from jumok.nn.batch import GapBatch
 from jumok.predictors.base import Predictor, Tell, check_split
@@ -37,9 +39,12 @@ class Filler(Predictor):
     task: MaskedLanguage
 
     @torch.inference_mode()
-    def fill(self, text: str, *, top: int = 5) -> Filling:
+    def fill(self, text: str, *, top: int = 5, warn: Callable[[str], None] = lambda message: None) -> Filling:
         """Return a text with every [MASK] filled, and the likeliest tokens of each."""
         ids = self.read(text)
+        unknown = ids.count(UNKNOWN)
+        if unknown:
+            warn(f"{unknown} of {len(ids)} tokens of the text are unknown to the model")
         row, second = make_row(np.asarray(ids, dtype=np.int64), NOTHING, len(ids) + 2)
         source, mask, _ = pad_rows([(row, second)])
         gaps = source == self.task.mark

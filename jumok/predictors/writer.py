@@ -74,7 +74,7 @@ class Writer(Predictor):
             return []
         ids = self.task.tokenizer.encode([clean(beginning, self.task.data.lowercase)])[0]
         unknown = ids.count(UNKNOWN)
-        if ids and unknown == len(ids):
+        if unknown == len(ids):
             raise ConfigError(
                 f"the model knows none of the characters of {beginning[:40]!r}; begin with text like its training data"
             )

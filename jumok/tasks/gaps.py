@@ -29,8 +29,16 @@ def hide(
     if whole_words:
         word = np.cumsum(begins) - begins[0]
         order = generator.permutation(int(word[-1]) + 1)
-        before = np.cumsum(np.bincount(word)[order]) - np.bincount(word)[order]
-        chosen = np.isin(word, order[before < wanted])
+        sizes = np.bincount(word)[order]
+        after = np.cumsum(sizes)
+        last = int(np.searchsorted(after, wanted))  # its word may be longer than what is still wanted
+        # It is taken as often as keeps the share right: always would hide too much, never would spare long words.
+        if generator.random() * sizes[last] < after[last] - wanted:
+            fitting = np.flatnonzero(sizes <= wanted)
+            order = order[fitting[:1]] if last == 0 and len(fitting) else order[: max(last, 1)]  # one word at least
+        else:
+            order = order[: last + 1]
+        chosen = np.isin(word, order)
     else:
         chosen = np.zeros(len(ids), dtype=bool)
         chosen[generator.permutation(len(ids))[:wanted]] = True
@@ -92,9 +100,11 @@ class GapBatches:
             ids, begins = self.chunk(index)
             cut, follow = len(ids), 1
             if self.data.next_sentence and len(ids) > 1:
-                cut, follow = int(generator.integers(1, len(ids))), int(generator.integers(2))
+                cut = int(generator.integers(1, len(ids)))
+                follow = int(generator.integers(2)) if len(self.starts) > 1 else 1
                 if not follow:
-                    ids, begins = self._other_end(ids, begins, cut, generator)
+                    other = int(generator.integers(len(self.starts) - 1))
+                    ids, begins = self._other_end(ids, begins, cut, other + (other >= index))  # never its own end
             hidden, chosen = hide(
                 ids,
                 begins,
@@ -123,9 +133,9 @@ class GapBatches:
         begin, end = self.starts[index], self.starts[index] + self.sizes[index]
         return self.store.ids[begin:end].astype(np.int64), self.store.words[begin:end].astype(np.int64)
 
-    def _other_end(self, ids: Ids, begins: Ids, cut: int, generator: np.random.Generator) -> tuple[Ids, Ids]:
+    def _other_end(self, ids: Ids, begins: Ids, cut: int, index: int) -> tuple[Ids, Ids]:
         """Return the chunk with its end replaced by as much of another one."""
-        other, other_begins = self.chunk(int(generator.integers(len(self.starts))))
+        other, other_begins = self.chunk(index)
         size = min(len(ids) - cut, len(other))
         return np.concatenate([ids[:cut], other[-size:]]), np.concatenate([begins[:cut], other_begins[-size:]])
 

@@ -3,7 +3,9 @@
 import fcntl
 import io
 import os
+import random
 import sys
+from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import NamedTuple
@@ -65,6 +67,65 @@ beam = 1
 max_length = 8
 """
 
+# Characters that Python's own texts are made of: enough steps to prefer some, not to write sense.
+GPT_RECIPE = """
+task = "language"
+[data]
+set = "stdlib"
+[tokenizer]
+kind = "character"
+vocabulary = 90
+[model]
+name = "gpt"
+layers = 1
+width = 32
+heads = 2
+feedforward = 64
+window = 24
+[training]
+steps = 60
+batch_tokens = 960
+learning_rate = 1e-2
+warmup = 5
+label_smoothing = 0.0
+evaluate_every = 30
+save_every = 30
+"""
+
+BERT_RECIPE = """
+task = "masked-language"
+[data]
+train = { file = "train.tsv", column = "text" }
+val = { file = "val.tsv", column = "text" }
+[tokenizer]
+kind = "word"
+min_frequency = 1
+[model]
+name = "bert"
+width = 32
+layers = 1
+heads = 2
+feedforward = 64
+max_positions = 16
+dropout = 0.0
+norm_position = "pre"
+[training]
+steps = 80
+batch_tokens = 600
+learning_rate = 1e-2
+warmup = 10
+label_smoothing = 0.0
+evaluate_every = 80
+save_every = 80
+"""
+
+CLASSIFIER_RECIPE = BERT_RECIPE.replace("masked-language", "text-classification").replace(
+    'column = "text"', 'text = "text", label = "verdict"'
+).replace("[tokenizer]", "max_length = 16\n[tokenizer]").replace("80", "40")  # fmt: skip
+
+THINGS = ["film", "play", "book", "song", "dance"]
+VERDICTS = {"good": ["lovely", "great", "superb"], "bad": ["awful", "poor", "bad"], "dull": ["plain", "so", "middling"]}
+
 WORDS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
 
 
@@ -121,20 +182,79 @@ def write_small(folder: Path) -> Path:
     return recipe
 
 
-@pytest.fixture(scope="session")
-def copy_run(tmp_path_factory) -> Path:
-    """A run that has learnt to copy letters, trained once whatever the number of workers. Not to be changed."""
+def reviews(count: int, seed: int) -> list[tuple[str, str]]:
+    """Return texts like "the film was lovely" and their classes, which hang on the last word."""
+    generator = random.Random(seed)
+    labels = [generator.choice(list(VERDICTS)) for _ in range(count)]
+    return [(f"the {generator.choice(THINGS)} was {generator.choice(VERDICTS[label])}", label) for label in labels]
+
+
+def write_reviews(folder: Path, recipe: str) -> Path:
+    """Write a recipe and the two tables it names; return the recipe."""
+    for split, rows in {"train": reviews(300, seed=1), "val": reviews(60, seed=2)}.items():
+        write_lines(folder / f"{split}.tsv", ["text\tverdict", *map("\t".join, rows)])
+    path = folder / "reviews.toml"
+    path.write_text(recipe, encoding="utf-8")
+    return path
+
+
+def refusal(done: Done) -> str:
+    """Return the message of a command that was refused: exit code 2, nothing on standard output, no traceback."""
+    assert (done.code, done.out) == (2, ""), done
+    assert done.err.startswith("jumok: "), done.err
+    assert done.err.endswith("\n")
+    return done.err.removeprefix("jumok: ").removesuffix("\n")
+
+
+def train_once(tmp_path_factory, name: str, write: Callable[[Path], Path], *options: object) -> Path:
+    """Return a run, trained once whatever the number of workers; write makes its recipe in a folder."""
     root = tmp_path_factory.getbasetemp()
     root = root.parent if "PYTEST_XDIST_WORKER" in os.environ else root
-    run = root / "copy-run"
-    with (root / "copy-run.lock").open("w") as lock:
+    folder, run = root / name, root / f"{name}-run"
+    with (root / f"{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (run / "last").exists():
-            recipe = root / "copy.toml"
-            recipe.write_text(COPY_RECIPE, encoding="utf-8")
-            done = jumok("train", recipe, "--out", run)
+            folder.mkdir(exist_ok=True)
+            done = jumok("train", write(folder), "--out", run, *options)
             assert done.code == 0, done.err
     return run
+
+
+def write_recipe(text: str) -> Callable[[Path], Path]:
+    """Return what writes a recipe that needs no files."""
+
+    def write(folder: Path) -> Path:
+        (folder / "recipe.toml").write_text(text, encoding="utf-8")
+        return folder / "recipe.toml"
+
+    return write
+
+
+@pytest.fixture(scope="session")
+def copy_run(tmp_path_factory) -> Path:
+    """A run that has learnt to copy letters. Not to be changed, like all of these."""
+    return train_once(tmp_path_factory, "copy", write_recipe(COPY_RECIPE))
+
+
+@pytest.fixture(scope="session")
+def gpt_run(tmp_path_factory) -> Path:
+    """A language model of characters with a window of 24."""
+    return train_once(tmp_path_factory, "gpt", write_recipe(GPT_RECIPE))
+
+
+@pytest.fixture(scope="session")
+def bert_run(tmp_path_factory) -> Path:
+    """A BERT that has found hidden words of reviews."""
+    return train_once(tmp_path_factory, "bert", lambda folder: write_reviews(folder, BERT_RECIPE))
+
+
+@pytest.fixture(scope="session")
+def classifier_run(tmp_path_factory, bert_run) -> Path:
+    """The same BERT, fine-tuned to name the class of a review."""
+    return train_once(
+        tmp_path_factory, "classifier", lambda folder: write_reviews(folder, CLASSIFIER_RECIPE),
+        "--set", f"training.init={bert_run}",
+    )  # fmt: skip
 
 
 @pytest.fixture(scope="session")

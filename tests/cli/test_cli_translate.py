@@ -10,7 +10,7 @@ import sys
 import pytest
 from cli.conftest import jumok
 
-from jumok.cli import translate as module
+from jumok.cli import lines as module
 
 LINES = ["a b c", "", "k l m n", "   ", "z", "q w e r t y"]
 

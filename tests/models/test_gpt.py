@@ -28,7 +28,7 @@ def tokens():
 
 def copy_of_gpt2(theirs):
     """Return our model with the weights of Hugging Face's; its linear layers are stored the other way round."""
-    ours, weights = build(), theirs.state_dict()
+    ours, weights = build(activation="gelu-tanh"), theirs.state_dict()
     with torch.no_grad():
         ours.embed.table.weight.copy_(weights["transformer.wte.weight"])
         ours.embed.positions.table.copy_(weights["transformer.wpe.weight"])

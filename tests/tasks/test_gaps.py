@@ -52,15 +52,17 @@ def test_eight_in_ten_are_hidden_one_replaced_one_stays():
 
 def test_whole_words_are_hidden_whole():
     begins = np.array([1, 0, 0, 1, 1, 0, 1, 0, 0, 0, 1] * 9)
-    word = np.cumsum(begins)
-    for seed in range(20):
+    word, counts = np.cumsum(begins), []
+    for seed in range(400):
         _, chosen = hide(
             np.full(len(begins), 9), begins, share=0.3, whole_words=True, vocabulary=50,
             generator=np.random.default_rng(seed),
         )  # fmt: skip
         for number in np.unique(word):
             assert chosen[word == number].all() or not chosen[word == number].any()
-        assert 0.3 * len(begins) - 1 <= chosen.sum() <= 0.3 * len(begins) + 4
+        counts.append(int(chosen.sum()))
+        assert abs(counts[-1] - 0.3 * len(begins)) < 5
+    assert np.mean(counts) == pytest.approx(round(0.3 * len(begins)), abs=0.3)
 
 
 def test_chunks_cover_every_document_once(corpora):
