@@ -34,11 +34,12 @@ class Entry:
     toolkit: str
     driver: str
     job: dict[str, Any] = field(default_factory=dict)
+    apart: bool = True  # it needs the peers' environment
 
     @property
     def python(self) -> str:
         """The interpreter of the toolkit's environment."""
-        return sys.executable if self.toolkit == OURS else str(PEERS)
+        return str(PEERS) if self.apart else sys.executable
 
 
 def build_peers() -> None:
@@ -183,12 +184,14 @@ def machine() -> dict[str, Any]:
     }
 
 
-def save(out: Path, *, title: str, event: str, settings: dict[str, Any], records: Sequence[Record]) -> str:
-    """Write OUT.json and OUT.md; return the markdown."""
+def save(
+    out: Path, *, title: str, event: str, settings: dict[str, Any], records: Sequence[Record], does: str = "trains"
+) -> str:
+    """Write OUT.json and OUT.md; return the markdown. does is what jumok does faster or slower than its peers."""
     rows, facts = summarise(records), machine()
     rounds = max(record["round"] for record in records) + 1
     verdicts = [
-        f"- {row['event']}: jumok trains {_spread(row['ratio'], '.2f')} × as fast as {row['toolkit']}, the fastest peer"
+        f"- {row['event']}: jumok {does} {_spread(row['ratio'], '.2f')} × as fast as {row['toolkit']}, the fastest peer"
         for row in fastest_peers(rows)
     ]
     text = "\n".join(

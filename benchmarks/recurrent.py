@@ -62,7 +62,7 @@ def main() -> None:
             "sizes": sizes(training),
         }
         entries = [
-            Entry(score, toolkit, DRIVERS[toolkit], request(toolkit, score))
+            Entry(score, toolkit, DRIVERS[toolkit], request(toolkit, score), apart=toolkit != OURS)
             for score in given.scores
             for toolkit in given.toolkits
         ]

@@ -9,7 +9,7 @@ from stopwatch import EnoughError, Stopwatch, read_job, write_result
 
 import jumok
 from jumok.job import prepare_job
-from jumok.nn.batch import PairBatch
+from jumok.nn.batch import PairBatch, TextBatch
 
 
 class TimedBatches:
@@ -18,7 +18,7 @@ class TimedBatches:
     def __init__(self, batches: Any, stopwatch: Stopwatch) -> None:
         self._batches, self._stopwatch = batches, stopwatch
 
-    def take(self) -> PairBatch:
+    def take(self) -> PairBatch | TextBatch:
         """Return the next batch."""
         return self._stopwatch.take(self._batches.take)
 
@@ -26,8 +26,10 @@ class TimedBatches:
         return getattr(self._batches, name)
 
 
-def measure(batch: PairBatch) -> tuple[int, int, int]:
-    """Return a batch's pairs, target tokens and target cells."""
+def measure(batch: PairBatch | TextBatch) -> tuple[int, int, int]:
+    """Return a batch's pairs (or blocks of text), target tokens and target cells."""
+    if isinstance(batch, TextBatch):
+        return len(batch.targets), batch.targets.numel(), batch.targets.numel()
     return len(batch.targets), int(batch.target_mask.sum()), batch.targets.numel()
 
 

@@ -20,8 +20,8 @@ FORBIDDEN = float("-inf")
 
 def forbid(logits: Tensor, tokens: Sequence[int]) -> None:
     """Forbid tokens in every row of logits (R, V)."""
-    if tokens:
-        logits.index_fill_(1, torch.tensor(tokens, device=logits.device), FORBIDDEN)
+    for token in tokens:
+        logits[:, token] = FORBIDDEN
 
 
 def forbid_early_end(logits: Tensor, length: Tensor, *, end: int, minimum: int) -> None:
@@ -79,20 +79,23 @@ class Constraints:
 
     def apply(self, logits: Tensor, rows: Rows) -> None:
         """Forbid in logits (R, V) what rows may not write next; a prefix outranks every other rule."""
-        forced = (rows.length < rows.prefix_length).nonzero()[:, 0]
-        tokens = rows.prefix[forced, rows.length[forced]].to(logits.device)
-        forced = forced.to(logits.device)
-        values = logits[forced, tokens]
+        forced = None
+        if rows.prefix.shape[1]:  # else nobody has a prefix
+            forced = (rows.length < rows.prefix_length).nonzero()[:, 0]
+            tokens = rows.prefix[forced, rows.length[forced]].to(logits.device)
+            forced = forced.to(logits.device)
+            values = logits[forced, tokens]
         ending = logits[:, self.end].clone() if self.no_repeat_ngram else None
 
         if self.repetition_penalty > 1.0:
             penalise_repeats(logits, rows.tokens, length=rows.length, penalty=self.repetition_penalty)
         forbid(logits, sorted({self.start, self.pad} - {self.end}))  # some models start with their end token
-        forbid_early_end(logits, rows.length, end=self.end, minimum=self.min_length)
+        if self.min_length:
+            forbid_early_end(logits, rows.length, end=self.end, minimum=self.min_length)
         if ending is not None:
             forbid_repeats(logits, rows.tokens, length=rows.length, size=self.no_repeat_ngram)
             # A row with nothing left to write may end, however short it is.
             stuck = logits.amax(dim=1) == FORBIDDEN
             logits[:, self.end] = torch.where(stuck, ending, logits[:, self.end])
-        if len(forced):
+        if forced is not None and len(forced):
             force(logits, forced, tokens=tokens, values=values)

@@ -210,7 +210,10 @@ class Search:
             self._run(None, None, going.tokens)
             return
         unmoved = len(going.parents) == old and torch.equal(going.parents, torch.arange(old))
-        self._run(rows.follow(going), state if unmoved else state.select(going.parents), going.tokens)
+        if unmoved:  # as nearly always when one hypothesis a sentence is written: nothing to count again
+            self.rows, self.state, self.next = rows.follow(going), state, going.tokens
+        else:
+            self._run(rows.follow(going), state.select(going.parents), going.tokens)
 
     def _run(self, rows: Rows | None, state: DecoderState | None, tokens: Tensor) -> None:
         self.rows, self.state, self.next = rows, state, tokens

@@ -17,6 +17,7 @@ from jumok.decoding.rows import Choice, Rows, Step
 
 BLOCKS = 8  # columns that likeliest() folds into one
 NUCLEUS = 256  # likeliest tokens tried for top-p before the whole vocabulary is sorted
+NOBODY = Choice(torch.zeros(0, dtype=torch.int64), torch.zeros(0, dtype=torch.int64), torch.zeros(0))
 BELOW_ONE = 1.0 - 2.0**-23  # times any float32 total is still below that total
 COLDEST = 1e-6  # temperature: logits divided by less would overflow, and this is greedy already
 
@@ -113,4 +114,6 @@ def _settle(logits: Tensor, normaliser: Tensor, *, tokens: Tensor, rows: Rows, e
     log_probabilities = logits.gather(1, tokens)[:, 0] - normaliser
     choice = Choice(torch.arange(len(rows)), tokens[:, 0].cpu(), log_probabilities.cpu())
     closing = (choice.tokens == end) | (rows.length + 1 >= rows.longest)
+    if not closing.any():
+        return Step(going=choice, closing=NOBODY)
     return Step(going=choice.keep(~closing), closing=choice.keep(closing))

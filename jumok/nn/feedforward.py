@@ -35,5 +35,6 @@ class FeedForward(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Return (B, T, D) of x (B, T, D)."""
-        output: Tensor = self.contract(self.dropout(self.activation(self.expand(x))))
+        hidden = self.activation(self.expand(x))
+        output: Tensor = self.contract(self.dropout(hidden) if self.training else hidden)
         return output
