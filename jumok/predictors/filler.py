@@ -1,15 +1,16 @@
-"""A trained masked language model: fill the gaps of a text, and score it.
+"""A trained masked language model: fill the gaps of a text, turn texts into vectors, score them.
 
 text with [MASK] → ids → model → the likeliest tokens of each gap
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from jumok.config import DecodingConfig, TextFile
 from jumok.data.sources import clean
@@ -21,6 +22,7 @@ from jumok.tasks.examples import Ids, make_row, pad_rows
 from jumok.tasks.masked_language import MaskedLanguage
 
 MARK = "[MASK]"
+ROWS = 64  # texts read side by side
 NOTHING: Ids = np.empty(0, dtype=np.int64)
 
 
@@ -64,6 +66,24 @@ class Filler(Predictor):
         ]
         best = iter(likeliest.indices[:, 0].tolist())
         return Filling(tokenizer.decode([next(best) if token == self.task.mark else token for token in ids]), found)
+
+    @torch.inference_mode()
+    def embed(self, texts: str | Sequence[str]) -> Tensor:
+        """Return a vector of each text (N, D): the mean of its last states. One text may stand alone."""
+        alone = [texts] if isinstance(texts, str) else texts
+        ids = self.task.tokenizer.encode([clean(text, self.task.data.lowercase) for text in alone])
+        device, means = next(self.model.parameters()).device, []
+        for first in range(0, len(ids), ROWS):
+            rows = [
+                make_row(np.asarray(row, dtype=np.int64), NOTHING, self.task.longest)
+                for row in ids[first : first + ROWS]
+            ]
+            source, mask, _ = pad_rows(rows)
+            batch = GapBatch(source, mask, torch.zeros_like(mask), torch.zeros(0, dtype=torch.int64)).to(device)
+            states = self.model.states(batch)  # type: ignore[operator]
+            real = batch.source_mask[..., None]
+            means.append((states * real).sum(dim=1) / real.sum(dim=1))
+        return torch.cat(means).float().cpu()
 
     def read(self, text: str) -> list[int]:
         """Return the ids of a text with gaps; one without, or one too long, is refused."""

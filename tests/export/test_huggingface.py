@@ -170,3 +170,14 @@ def test_what_is_no_such_folder_is_refused_in_a_sentence(gpt2, bert_files, tmp_p
     api.import_model(gpt2[0], tmp_path / "run")
     with pytest.raises(RunError, match="already holds a run; choose another folder"):
         api.import_model(gpt2[0], tmp_path / "run")
+
+
+@torch.no_grad()
+def test_texts_have_the_vectors_of_transformers(bert_files, tmp_path):
+    theirs = save_bert(tmp_path / "bert", "BertModel", bert_files)
+    filler, _ = api.import_model(tmp_path / "bert", tmp_path / "run")
+    batch = bert_files(TEXTS, padding=True, return_tensors="pt")
+    mask = batch.attention_mask[..., None]
+    wanted = (theirs(**batch).last_hidden_state * mask).sum(dim=1) / mask.sum(dim=1)
+    assert_close(filler.embed(TEXTS), wanted, **CLOSE)
+    assert_close(filler.embed(TEXTS[0])[0], wanted[0], **CLOSE)
