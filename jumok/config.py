@@ -144,6 +144,15 @@ class GapData(TextData):
     whole_words: bool = Field(False, description="hide all tokens of a word together")
     next_sentence: bool = Field(False, description="also ask whether the second half of a text follows the first")
 
+    @model_validator(mode="after")
+    def texts_are_apart_anyway(self) -> Self:
+        if self.separate:
+            raise ConfigError(
+                "data.separate is for the language task, which packs documents into blocks; here each text is a row of "
+                "its own: take it out"
+            )
+        return self
+
 
 class LabelledFile(Section):
     """A table of texts and their classes."""
