@@ -3,7 +3,7 @@
 Padding is marked by masks (True = real), never by a magic id.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Self
 
 import torch
@@ -13,7 +13,23 @@ from torch import Tensor
 
 
 @dataclass(frozen=True)
-class PairBatch:
+class Rows:
+    """What all batches share: tensors with a row for each example."""
+
+    def __len__(self) -> int:
+        return len(getattr(self, fields(self)[0].name))
+
+    def part(self, number: int, parts: int) -> Self:
+        """Return every parts-th example, from number on."""
+        chosen = {}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            chosen[field.name] = None if value is None else value[number::parts]
+        return replace(self, **chosen)
+
+
+@dataclass(frozen=True)
+class PairBatch(Rows):
     """Source sentences and, for training, their targets shifted by one."""
 
     source: Tensor  # (B, S) ids, each row ends with the end token
@@ -39,7 +55,7 @@ class PairBatch:
 
 
 @dataclass(frozen=True)
-class LabelBatch:
+class LabelBatch(Rows):
     """Sequences and the class of each."""
 
     source: Tensor  # (B, S) ids
