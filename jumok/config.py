@@ -300,6 +300,11 @@ class TrainingConfig(Section):
     device: str = Field("auto", description="auto (CUDA, then MPS, then CPU), cpu, cuda, cuda:1, mps")
     precision: Literal["fp32", "bf16"] = "fp32"
     threads: int = Field(0, ge=0, description="CPU threads; 0 = torch's own choice")
+    workers: int = Field(
+        0,
+        ge=0,
+        description="processes that share each batch on a CPU, a thread each; 0 = what is fastest, 1 = no sharing",
+    )
 
 
 class DecodingConfig(Section):

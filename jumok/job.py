@@ -90,7 +90,8 @@ class Job:
         threads = Run.open(self.folder).facts.get("threads")
         if threads != torch.get_num_threads():
             reporter.note(
-                f"begun with {threads} threads, now {torch.get_num_threads()}: results may differ in the last digit"
+                f"begun with {threads} threads, now {torch.get_num_threads()}: the run goes on, but not to the last digit as "
+                "it would have"
             )
         trainer.resume()
         self.recipe.save(self.folder / "recipe.toml")  # steps and intervals may have changed

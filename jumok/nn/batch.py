@@ -3,7 +3,8 @@
 Padding is marked by masks (True = real), never by a magic id.
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
 from typing import Self
 
 import torch
@@ -13,7 +14,27 @@ from torch import Tensor
 
 
 @dataclass(frozen=True)
-class PairBatch:
+class Rows:
+    """What all batches share: tensors with a row for each example."""
+
+    def __len__(self) -> int:
+        return len(getattr(self, fields(self)[0].name))
+
+    def to(self, device: torch.device) -> Self:
+        """Return the batch on device."""
+        return self._each(lambda value: value.to(device))
+
+    def part(self, number: int, parts: int) -> Self:
+        """Return every parts-th example, from number on."""
+        return self._each(lambda value: value[number::parts])
+
+    def _each(self, change: Callable[[Tensor], Tensor]) -> Self:
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return replace(self, **{name: None if value is None else change(value) for name, value in values.items()})
+
+
+@dataclass(frozen=True)
+class PairBatch(Rows):
     """Source sentences and, for training, their targets shifted by one."""
 
     source: Tensor  # (B, S) ids, each row ends with the end token
@@ -27,19 +48,9 @@ class PairBatch:
         """Tokens of both sides, padding included."""
         return self.source.numel() + self.inputs.numel()
 
-    def to(self, device: torch.device) -> Self:
-        """Return the batch on device."""
-        return type(self)(
-            self.source.to(device),
-            self.source_mask.to(device),
-            self.inputs.to(device),
-            self.targets.to(device),
-            self.target_mask.to(device),
-        )
-
 
 @dataclass(frozen=True)
-class TextBatch:
+class TextBatch(Rows):
     """Stretches of text without padding, and what comes next at each place."""
 
     inputs: Tensor  # (B, T) ids
@@ -51,14 +62,9 @@ class TextBatch:
         """Tokens, of which none is padding."""
         return self.inputs.numel()
 
-    def to(self, device: torch.device) -> Self:
-        """Return the batch on device."""
-        documents = None if self.documents is None else self.documents.to(device)
-        return type(self)(self.inputs.to(device), self.targets.to(device), documents)
-
 
 @dataclass(frozen=True)
-class LabelBatch:
+class LabelBatch(Rows):
     """Sequences and the class of each."""
 
     source: Tensor  # (B, S) ids
@@ -71,14 +77,9 @@ class LabelBatch:
         """Tokens, padding included."""
         return self.source.numel()
 
-    def to(self, device: torch.device) -> Self:
-        """Return the batch on device."""
-        segments = None if self.segments is None else self.segments.to(device)
-        return type(self)(self.source.to(device), self.source_mask.to(device), self.labels.to(device), segments)
-
 
 @dataclass(frozen=True)
-class GapBatch:
+class GapBatch(Rows):
     """Sequences with gaps, and what stood in them."""
 
     source: Tensor  # (B, S) ids, some of them hidden
@@ -93,13 +94,7 @@ class GapBatch:
         """Tokens, padding included."""
         return self.source.numel()
 
-    def to(self, device: torch.device) -> Self:
-        """Return the batch on device."""
-        return type(self)(
-            self.source.to(device),
-            self.source_mask.to(device),
-            self.gaps.to(device),
-            self.answers.to(device),
-            None if self.segments is None else self.segments.to(device),
-            None if self.follows is None else self.follows.to(device),
-        )
+    def part(self, number: int, parts: int) -> Self:
+        """Return every parts-th example, from number on, with the answers of its own gaps."""
+        whose = self.gaps.nonzero()[:, 0]
+        return replace(super().part(number, parts), answers=self.answers[whose % parts == number])

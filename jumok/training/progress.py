@@ -28,9 +28,9 @@ def duration(seconds: float) -> str:
     return f"{seconds // 3600} h {seconds % 3600 // 60:02d} min"
 
 
-def peak_memory() -> int:
-    """Return the most bytes this process has held."""
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+def peak_memory(whose: int = resource.RUSAGE_SELF) -> int:
+    """Return the most bytes this process has held; of RUSAGE_CHILDREN, the largest of those that have ended."""
+    peak = resource.getrusage(whose).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
 
 
@@ -121,7 +121,7 @@ class Reporter:
         """Show a line above the bar."""
         self.console.print(text, markup=False, emoji=False, highlight=False, soft_wrap=True)
 
-    def end(self, progress: "Progress", config: "TrainingConfig", *, stopped: bool) -> None:
+    def end(self, progress: "Progress", config: "TrainingConfig", *, stopped: bool, workers: int = 1) -> None:
         """Close the display."""
         self.close()
         if progress.finished:
@@ -134,7 +134,8 @@ class Reporter:
             f"{word} at step {progress.step:,} after {duration(progress.seconds)} in training "
             f"({share:.1%} of it outside forward, backward and step){best}"
         )
-        self.note(f"{speed:,.0f} {self.unit}/s, peak memory {peak_memory() / 1e6:,.0f} MB")
+        others = f" and {peak_memory(resource.RUSAGE_CHILDREN) / 1e6:,.0f} MB a worker" if workers > 1 else ""
+        self.note(f"{speed:,.0f} {self.unit}/s, peak memory {peak_memory() / 1e6:,.0f} MB{others}")
 
     def close(self) -> None:
         """Stop drawing, whatever happened."""

@@ -29,6 +29,7 @@ from jumok.training.memory import keep_freed_memory
 from jumok.training.optimizer import load_optimizer_tensors, make_optimizer, optimizer_tensors
 from jumok.training.progress import Reporter
 from jumok.training.schedule import learning_rate
+from jumok.training.workers import Sums, Workers, workers_for
 
 
 class Loss(Protocol):
@@ -99,12 +100,19 @@ class Trainer:
         self.average = WeightAverage(model, config)
         self.progress = Progress()
         self.stop_signal = 0
+        self.workers: Workers | None = None
+        self._taken: list[Any] = []  # the batches of this step
+        self._waiting = 0.0  # seconds that taking them took
 
     def train(self) -> Progress:
         """Run to the last step, or until stopped; return how far it came."""
         keep_freed_memory()
-        self.reporter.start(self.progress, self.config)
-        with self._stoppable():
+        count = workers_for(self.model, wanted=self.config.workers, device=self.device)
+        workers = Workers(count, self.model, self._compute, seed=self.config.seed) if count > 1 else None
+        # Workers are forked first: what is shown and what is caught belongs to this process alone.
+        with workers or nullcontext(), self._stoppable():
+            self.workers = workers
+            self.reporter.start(self.progress, self.config)
             stopping = bool(self.stop_signal)
             while not (self._over or stopping):
                 self._one_step()
@@ -115,7 +123,7 @@ class Trainer:
                     self._save(best=is_best)
             if self._over:
                 self.stop_signal = 0  # it came during the last step: nothing is left to stop
-        self.reporter.end(self.progress, self.config, stopped=bool(self.stop_signal))
+        self.reporter.end(self.progress, self.config, stopped=bool(self.stop_signal), workers=count)
         return self.progress
 
     def resume(self) -> None:
@@ -158,26 +166,19 @@ class Trainer:
     def _one_step(self) -> None:
         progress, started = self.progress, time.perf_counter()
         step = progress.step + 1
-        taken = [self.batches.take() for _ in range(self.config.accumulate)]
         rate = learning_rate(step, self.config)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
-        self.model.train()
         computing = time.perf_counter()
-        losses = []
-        for batch in taken:
-            with self._precision():
-                loss = self.loss(self.model, batch.to(self.device), step)
-            loss.total.backward()  # type: ignore[no-untyped-call]
-            losses.append(loss)
-        count = sum(loss.count for loss in losses)
-        totals = [float(loss.total.detach()) for loss in losses]
+        losses = self._compute(step, 0, 1) if self.workers is None else added(self.workers.step(step))
+        count, totals = sum(count for _, count, _ in losses), [total for total, _, _ in losses]
         total = sum(totals)
         torch._foreach_div_([p.grad for p in self.model.parameters() if p.grad is not None], count)
         norm = clip_grad_norm_(self.model.parameters(), self.config.clip or math.inf)
         if not (math.isfinite(total) and math.isfinite(float(norm))):
             guilty = next(
-                (batch for batch, value in zip(taken, totals, strict=True) if not math.isfinite(value)), taken[-1]
+                (batch for batch, value in zip(self._taken, totals, strict=True) if not math.isfinite(value)),
+                self._taken[-1],
             )
             raise TrainingError(self._explain_blow_up(step, guilty, total, float(norm), rate))
         self.optimizer.step()
@@ -190,15 +191,33 @@ class Trainer:
         window = progress.window
         for name, value in [("loss", total), ("count", count), ("norm", float(norm)), ("steps", 1)]:
             window[name] = window.get(name, 0.0) + value
-        for loss in losses:
-            for name, value in loss.parts.items():
+        for _, _, parts in losses:
+            for name, value in parts.items():
                 window[f"part {name}"] = window.get(f"part {name}", 0.0) + value
         elapsed = time.perf_counter() - started
         progress.seconds += elapsed
-        progress.outside += elapsed - (computed - computing)
+        progress.outside += elapsed - (computed - computing) + self._waiting
         self.reporter.step(progress)
         if self._due(self.config.log_every):
             self._log(rate)
+
+    def _compute(self, step: int, rank: int, workers: int) -> list[Sums]:
+        """Take a step's batches and add up the gradients of our part of them; return each batch's sums."""
+        started = time.perf_counter()
+        self._taken = [self.batches.take() for _ in range(self.config.accumulate)]
+        self._waiting = time.perf_counter() - started
+        self.model.train()
+        sums: list[Sums] = []
+        for batch in self._taken:
+            own = batch if workers == 1 else batch.part(rank, workers)
+            if workers > 1 and not len(own):  # fewer examples than workers
+                sums.append((0.0, 0, {}))
+                continue
+            with self._precision():
+                loss = self.loss(self.model, own.to(self.device), step)
+            loss.total.backward()  # type: ignore[no-untyped-call]
+            sums.append((float(loss.total.detach()), loss.count, loss.parts))
+        return sums
 
     def _precision(self) -> Any:
         if self.config.precision == "bf16":
@@ -240,7 +259,11 @@ class Trainer:
         self.reporter.evaluating()
         self.model.eval()
         with self.average.in_place(), torch.random.fork_rng([self.device] if self.device.type == "cuda" else []):
+            if self.workers is not None:  # they wait: all threads are free
+                torch.set_num_threads(self.workers.threads)
             scores = dict(self.evaluate(self.model))
+            if self.workers is not None:
+                torch.set_num_threads(1)
         samples = scores.pop("samples", [])
         progress, monitor = self.progress, self.config.monitor
         if monitor not in scores:
@@ -310,6 +333,18 @@ class Trainer:
             f"Lower training.learning_rate (half of it), lengthen training.warmup or set training.clip = 1.0. "
             + (f"The checkpoint of step {kept[-1]:,} is kept." if kept else "No checkpoint had been saved yet.")
         )
+
+
+def added(sums: list[list[Sums]]) -> list[Sums]:
+    """Return each batch's sums over all workers."""
+    batches = []
+    for shares in zip(*sums, strict=True):
+        parts: dict[str, float] = {}
+        for _, _, more in shares:
+            for name, value in more.items():
+                parts[name] = parts.get(name, 0.0) + value
+        batches.append((sum(total for total, _, _ in shares), sum(count for _, count, _ in shares), parts))
+    return batches
 
 
 def _step_of(row: str) -> float:

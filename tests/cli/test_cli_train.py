@@ -43,7 +43,7 @@ OPTIONS = {
     "constant": ["training.schedule=constant", "training.accumulate=2", "training.batch_tokens=64", "training.seed=7"],
     "last average": ["training.average=last", "training.average_last=2", "training.save_every=1", "training.log_every=2"],
     "moving average": ["training.average=ema", "training.average_decay=0.5", "training.monitor=bleu"],
-    "half precision": ["training.precision=bf16", "training.device=cpu", "training.threads=1"],
+    "half precision": ["training.precision=bf16", "training.device=cpu", "training.threads=1", "training.workers=3"],
     "patience": ["training.patience=1", "training.evaluate_every=1", "training.monitor=exact_match", "training.steps=3",
                  "training.evaluate_sentences=2"],
     "beam": ["decoding.beam=3", "decoding.n_best=2", "decoding.length_penalty=0.5", "decoding.coverage_penalty=0.1",

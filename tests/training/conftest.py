@@ -12,6 +12,7 @@ from torch import nn
 
 from jumok import api
 from jumok.config import TrainingConfig
+from jumok.nn.batch import Rows
 from jumok.tasks.losses import Loss
 from jumok.training.progress import Reporter
 from jumok.training.trainer import Trainer
@@ -19,8 +20,8 @@ from jumok.training.trainer import Trainer
 TIMES = ("seconds", "evaluation_seconds")
 
 
-@dataclass
-class ToyBatch:
+@dataclass(frozen=True)
+class ToyBatch(Rows):
     inputs: torch.Tensor
     wanted: torch.Tensor
 
@@ -84,7 +85,7 @@ def toy_evaluate(model):
 
 def make_trainer(folder, *, model=None, batches=None, loss=toy_loss, evaluate=toy_evaluate, console=None, **options):
     """Return a trainer of the toy; options are keys of [training]."""
-    defaults = {"steps": 12, "warmup": 3, "log_every": 4, "save_every": 3, "evaluate_every": 5}
+    defaults = {"steps": 12, "warmup": 3, "log_every": 4, "save_every": 3, "evaluate_every": 5, "workers": 1}
     folder.mkdir(parents=True, exist_ok=True)
     return Trainer(
         model or ToyModel(), loss=loss, batches=batches or ToyBatches(), evaluate=evaluate,

@@ -1,0 +1,156 @@
+"""Worker processes that share every step: each computes the gradient of its part of the batch on a thread of its own.
+
+step → every process takes the same batch → its own rows of it → loss and gradient → the trainer's process adds them up
+
+On a CPU two threads inside one operation wait for each other hundreds of times a step; two processes meet once
+(docs/log.md has the figures). Workers are forked, so that model, task and data need not be sent: the batches are a pure
+function of seed and place, weights and gradients live in memory that all of them see.
+"""
+
+import mmap
+import os
+import signal
+import sys
+import traceback
+import warnings
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _BatchNorm
+
+from jumok.errors import ConfigError, TrainingError
+
+LARGEST = 16_000_000  # parameters; the products of larger models fill two threads by themselves
+ALIGNMENT = 64  # bytes: a line of the cache
+LOST = 3.0  # seconds that a worker gets to leave before it is killed
+
+Sums = tuple[float, int, dict[str, float]]  # a micro-batch's loss, what it is summed over, other sums
+Compute = Callable[[int, int, int], list[Sums]]  # (step, rank, workers) → gradients in place, and the sums
+
+
+def workers_for(model: nn.Module, *, wanted: int, device: torch.device) -> int:
+    """Return how many processes should share a step; wanted = 0 asks for what is fastest."""
+    mixes = any(isinstance(module, _BatchNorm) for module in model.modules())
+    if wanted > 1 and mixes:
+        raise ConfigError(
+            f"training.workers = {wanted}: batch norm needs the whole batch in one process; set it to 1, or model.norm = 'layer'"
+        )
+    can = device.type == "cpu" and sys.platform.startswith("linux")
+    if wanted > 1 and not can:
+        raise ConfigError(f"training.workers = {wanted} is for CPUs under Linux; set it to 0 or 1")
+    if wanted or mixes or not can or sum(p.numel() for p in model.parameters()) > LARGEST:
+        return max(wanted, 1)
+    return min(torch.get_num_threads(), os.cpu_count() or 1)
+
+
+def shared_like(tensors: Sequence[Tensor]) -> list[Tensor]:
+    """Return tensors of these shapes in memory that forked processes share."""
+    sizes = [-(-tensor.numel() * tensor.element_size() // ALIGNMENT) * ALIGNMENT for tensor in tensors]
+    memory = mmap.mmap(-1, max(sum(sizes), 1))  # anonymous: not bound by the size of /dev/shm
+    shared, place = [], 0
+    for tensor, size in zip(tensors, sizes, strict=True):
+        flat = torch.frombuffer(memory, dtype=tensor.dtype, count=tensor.numel(), offset=place)
+        shared.append(flat.view(tensor.shape))
+        place += size
+    return shared
+
+
+class Workers:
+    """The processes beside the trainer's own."""
+
+    def __init__(self, count: int, model: nn.Module, compute: Compute, *, seed: int) -> None:
+        self.count, self.seed, self.compute = count, seed, compute
+        self.parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
+        self.threads = torch.get_num_threads()
+        self.connections: list[Connection] = []
+        self.gradients: list[list[Tensor]] = []
+        self.processes: list[Any] = []
+
+    def __enter__(self) -> "Workers":
+        """Move the weights to shared memory and start the processes."""
+        with torch.no_grad():
+            for parameter, shared in zip(self.parameters, shared_like(self.parameters), strict=True):
+                parameter.data = shared.copy_(parameter)
+        context = get_context("fork")
+        for rank in range(1, self.count):
+            ours, theirs = context.Pipe()
+            self.connections.append(ours)
+            self.gradients.append(shared_like(self.parameters))
+            process = context.Process(target=self._work, args=(rank, theirs), name=f"jumok-worker-{rank}", daemon=True)
+            with warnings.catch_warnings():
+                # Python warns of forks beside threads. Workers use one thread, as the loaders of torch do.
+                warnings.simplefilter("ignore", DeprecationWarning)
+                process.start()
+            theirs.close()
+            self.processes.append(process)
+        torch.set_num_threads(1)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Let the processes end; the threads come back."""
+        torch.set_num_threads(self.threads)
+        for connection in self.connections:
+            connection.close()  # a worker that reads the end leaves
+        for process in self.processes:
+            process.join(LOST)
+            if process.is_alive():
+                process.kill()
+                process.join()
+
+    def step(self, step: int) -> list[list[Sums]]:
+        """Return every process's sums of a step; the gradients of all are in the parameters."""
+        for connection in self.connections:
+            with suppress(OSError):  # a dead worker is told below
+                connection.send(step)
+        sums = [self._part(step, 0)]
+        for rank, connection in enumerate(self.connections, start=1):
+            try:
+                answer = connection.recv()
+            except (EOFError, OSError):
+                raise TrainingError(
+                    f"worker process {rank} died at step {step:,}, perhaps for want of memory; go on with --resume, "
+                    "with a smaller training.batch_tokens or training.workers = 1"
+                ) from None
+            if isinstance(answer, BaseException):
+                raise answer
+            sums.append(answer)
+        self._add_up()
+        return sums
+
+    def _add_up(self) -> None:
+        for theirs in self.gradients:
+            for parameter, gradient in zip(self.parameters, theirs, strict=True):
+                if parameter.grad is None:
+                    parameter.grad = gradient.clone()
+                else:
+                    parameter.grad += gradient
+
+    def _part(self, step: int, rank: int) -> list[Sums]:
+        """Compute one process's part of a step, with random numbers of its own that depend on the step alone."""
+        torch.manual_seed((self.seed * 1_000_003 + step) * 4096 + rank)
+        return self.compute(step, rank, self.count)
+
+    def _work(self, rank: int, connection: Connection) -> None:
+        """Be a worker: compute whenever a step is announced, until nobody is there to announce one."""
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_IGN)  # the trainer's process decides when to stop
+        for other in self.connections:
+            other.close()  # else a worker would keep the others waiting when the trainer is killed
+        torch.set_num_threads(1)
+        for parameter, gradient in zip(self.parameters, self.gradients[-1], strict=True):
+            parameter.grad = gradient
+        with suppress(EOFError, OSError):
+            while True:
+                step = connection.recv()
+                torch._foreach_zero_(self.gradients[-1])
+                try:
+                    connection.send(self._part(step, rank))
+                except Exception as error:
+                    error.add_note(traceback.format_exc())
+                    connection.send(error)
+        os._exit(0)

@@ -1,0 +1,172 @@
+"""Workers: the same gradient as one process, exact after a resume, gone when the work is over or anybody dies."""
+
+import json
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+import torch
+from torch import nn
+from torch.testing import assert_close
+
+from jumok.errors import ConfigError, TrainingError
+from jumok.training.workers import LARGEST, Workers, shared_like, workers_for
+
+CPU = torch.device("cpu")
+
+
+def weights(trainer):
+    return {name: value.detach().clone() for name, value in trainer.model.named_parameters()}
+
+
+def rows(folder):
+    return [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left():
+    threads = torch.get_num_threads()
+    yield
+    assert multiprocessing.active_children() == []
+    assert torch.get_num_threads() == threads
+
+
+@pytest.mark.parametrize("changes", [{}, {"accumulate": 2}, {"average": "ema"}], ids=str)
+@pytest.mark.parametrize("workers", [2, 3])
+def test_workers_learn_what_one_process_learns(toy, tmp_path, workers, changes):
+    """Batches of one and two examples among them: some workers then have nothing to do."""
+    results = {}
+    for count in (1, workers):
+        trainer = toy.trainer(
+            tmp_path / str(count),
+            model=toy.Model(dropout=0.0),
+            batches=toy.Batches((3, 1, 5, 2, 7)),
+            workers=count,
+            **changes,
+        )
+        trainer.train()
+        results[count] = weights(trainer), rows(tmp_path / str(count))
+    assert_close(results[workers][0], results[1][0], atol=1e-6, rtol=1e-5)
+    for ours, theirs in zip(results[workers][1], results[1][1], strict=True):
+        assert ours.keys() == theirs.keys()
+        for key in ("loss", "nll", "gradient_norm"):
+            assert ours.get(key) == (None if key not in theirs else pytest.approx(theirs[key], rel=1e-5))
+
+
+def test_a_resumed_run_is_the_uninterrupted_one(toy, tmp_path):
+    whole = toy.trainer(tmp_path / "whole", workers=2)
+    whole.train()
+    toy.trainer(tmp_path / "parts", workers=2, steps=6, schedule="constant").train()
+    first = toy.trainer(tmp_path / "first", workers=2, schedule="constant")
+    first.train()
+    second = toy.trainer(tmp_path / "parts", workers=2, schedule="constant")
+    second.resume()
+    second.train()
+    for name, value in weights(first).items():
+        assert torch.equal(value, weights(second)[name]), name
+    assert any(not torch.equal(value, weights(whole)[name]) for name, value in weights(first).items())
+
+
+def test_dropout_differs_between_workers_and_not_between_runs():
+    def draw():
+        drawn = []
+        with Workers(3, nn.Linear(2, 2), lambda step, rank, count: [(float(torch.rand(())), 1, {})], seed=5) as workers:
+            for step in (1, 2):
+                drawn += [sums[0][0] for sums in workers.step(step)]
+        return drawn
+
+    first = draw()
+    assert len(set(first)) == 6
+    assert draw() == first
+
+
+def test_what_a_worker_cannot_do_is_told_as_if_there_were_none():
+    def compute(step, rank, count):
+        if rank == 1:
+            raise ConfigError("no such thing")
+        return [(0.0, 1, {})]
+
+    with pytest.raises(ConfigError, match="no such thing"), Workers(2, nn.Linear(2, 2), compute, seed=1) as workers:
+        workers.step(1)
+
+
+def test_a_worker_that_dies_is_told():
+    def compute(step, rank, count):
+        if rank == 2:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return [(0.0, 1, {})]
+
+    with (
+        pytest.raises(TrainingError, match=r"worker process 2 died at step 7, .*go on with --resume"),
+        Workers(3, nn.Linear(2, 2), compute, seed=1) as workers,
+    ):
+        workers.step(7)
+
+
+def test_workers_outlive_a_signal_to_the_whole_group_and_no_kill_of_the_trainer():
+    """Ctrl-C reaches every process of a terminal; only the trainer's own may act on it."""
+    script = """
+import os, signal, sys
+from torch import nn
+from jumok.training.workers import Workers
+
+signal.signal(signal.SIGINT, lambda *_: None)
+with Workers(3, nn.Linear(2, 2), lambda step, rank, count: [(float(os.getpid()), 1, {})], seed=1) as workers:
+    print(*(int(sums[0][0]) for sums in workers.step(1)), flush=True)
+    os.killpg(0, signal.SIGINT)
+    print(*(int(sums[0][0]) for sums in workers.step(2)), flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False, start_new_session=True, timeout=60
+    )
+    first, second = (line.split() for line in done.stdout.splitlines())
+    assert first == second, done.stderr
+    assert done.returncode == -signal.SIGKILL
+    until = time.monotonic() + 10
+    while any(os.path.exists(f"/proc/{number}") for number in first[1:]) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not any(os.path.exists(f"/proc/{number}") for number in first[1:])
+
+
+def test_weights_are_one_memory():
+    model = nn.Linear(3, 2)
+    with torch.no_grad():
+        model.weight.fill_(1.0)
+    with Workers(2, model, lambda step, rank, count: [(float(model.weight.detach().sum()), 1, {})], seed=1) as workers:
+        assert [sums[0][0] for sums in workers.step(1)] == [6.0, 6.0]
+        with torch.no_grad():
+            model.weight.mul_(2.0)
+        assert [sums[0][0] for sums in workers.step(2)] == [12.0, 12.0]
+    assert float(model.weight.detach().sum()) == 12.0
+
+
+def test_shared_tensors_do_not_overlap():
+    tensors = [torch.zeros(3), torch.zeros(5, 7), torch.zeros(()), torch.zeros(2, dtype=torch.int64)]
+    shared = shared_like(tensors)
+    for number, tensor in enumerate(shared):
+        tensor.fill_(number + 1)
+    for number, (tensor, like) in enumerate(zip(shared, tensors, strict=True)):
+        assert (tensor.shape, tensor.dtype, tensor.data_ptr() % 64) == (like.shape, like.dtype, 0)
+        assert (tensor == number + 1).all()
+
+
+def test_how_many_workers_there_are():
+    small, mixing = nn.Linear(2, 2), nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2))
+    with torch.device("meta"):
+        large = nn.Linear(LARGEST, 2)
+    threads = torch.get_num_threads()
+    assert workers_for(small, wanted=0, device=CPU) == min(threads, os.cpu_count())
+    assert workers_for(small, wanted=5, device=CPU) == 5
+    assert workers_for(small, wanted=1, device=CPU) == 1
+    assert workers_for(large, wanted=0, device=CPU) == 1
+    assert workers_for(mixing, wanted=0, device=CPU) == 1
+    assert workers_for(small, wanted=0, device=torch.device("cuda")) == 1
+    with pytest.raises(ConfigError, match="batch norm needs the whole batch in one process"):
+        workers_for(mixing, wanted=2, device=CPU)
+    with pytest.raises(ConfigError, match="is for CPUs under Linux"):
+        workers_for(small, wanted=2, device=torch.device("cuda"))
