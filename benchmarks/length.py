@@ -103,6 +103,8 @@ def draw(medians: dict[str, dict[int, float]], path: Path) -> None:
         axes.plot(list(by_length), list(by_length.values()), marker="o", label=name)
     axes.set(xscale="log", yscale="log", xlabel="tokens a sentence", ylabel="training time a target token (µs)")
     axes.set_xticks(list(next(iter(medians.values()))), [str(n) for n in next(iter(medians.values()))])
+    axes.set_yticks([100, 200, 400, 800], ["100", "200", "400", "800"])
+    axes.minorticks_off()
     axes.grid(alpha=0.3)
     axes.legend(frameon=False, fontsize=9)
     path.parent.mkdir(parents=True, exist_ok=True)

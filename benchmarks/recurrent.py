@@ -74,7 +74,7 @@ def main() -> None:
                 f"threads {record['threads']} · {speed(record):,.0f} target tokens/s",
                 flush=True,
             )
-    settings = {**job, "rounds": given.rounds, "threads": given.threads}
+    settings = {**job, "recipe": RECIPE.name, "data": given.data.name, "rounds": given.rounds, "threads": given.threads}
     title = "Training speed, recurrent models with attention"
     print(save(given.out, title=title, event="score", settings=settings, records=records))
     print(f"saved as {given.out.with_suffix('.json')} and {given.out.with_suffix('.md')}")

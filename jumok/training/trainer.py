@@ -170,7 +170,7 @@ class Trainer:
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         computing = time.perf_counter()
-        losses = self._compute(step, 0, 1) if self.workers is None else added(self.workers.step(step))
+        losses = self._compute(step, 0, 1) if self.workers is None else self.workers.step(step)
         count, totals = sum(count for _, count, _ in losses), [total for total, _, _ in losses]
         total = sum(totals)
         torch._foreach_div_([p.grad for p in self.model.parameters() if p.grad is not None], count)
@@ -333,18 +333,6 @@ class Trainer:
             f"Lower training.learning_rate (half of it), lengthen training.warmup or set training.clip = 1.0. "
             + (f"The checkpoint of step {kept[-1]:,} is kept." if kept else "No checkpoint had been saved yet.")
         )
-
-
-def added(sums: list[list[Sums]]) -> list[Sums]:
-    """Return each batch's sums over all workers."""
-    batches = []
-    for shares in zip(*sums, strict=True):
-        parts: dict[str, float] = {}
-        for _, _, more in shares:
-            for name, value in more.items():
-                parts[name] = parts.get(name, 0.0) + value
-        batches.append((sum(total for total, _, _ in shares), sum(count for _, count, _ in shares), parts))
-    return batches
 
 
 def _step_of(row: str) -> float:

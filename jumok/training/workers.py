@@ -60,6 +60,18 @@ def shared_like(tensors: Sequence[Tensor]) -> list[Tensor]:
     return shared
 
 
+def add_up(sums: Sequence[Sequence[Sums]]) -> list[Sums]:
+    """Return each batch's sums over all processes, of every process's list of them."""
+    batches = []
+    for shares in zip(*sums, strict=True):
+        parts: dict[str, float] = {}
+        for _, _, more in shares:
+            for name, value in more.items():
+                parts[name] = parts.get(name, 0.0) + value
+        batches.append((sum(total for total, _, _ in shares), sum(count for _, count, _ in shares), parts))
+    return batches
+
+
 class Workers:
     """The processes beside the trainer's own."""
 
@@ -102,8 +114,8 @@ class Workers:
                 process.kill()
                 process.join()
 
-    def step(self, step: int) -> list[list[Sums]]:
-        """Return every process's sums of a step; the gradients of all are in the parameters."""
+    def step(self, step: int) -> list[Sums]:
+        """Return each batch's sums of a step over all processes; the gradients of all are in the parameters."""
         for connection in self.connections:
             with suppress(OSError):  # a dead worker is told below
                 connection.send(step)
@@ -119,10 +131,10 @@ class Workers:
             if isinstance(answer, BaseException):
                 raise answer
             sums.append(answer)
-        self._add_up()
-        return sums
+        self._add_up_gradients()
+        return add_up(sums)
 
-    def _add_up(self) -> None:
+    def _add_up_gradients(self) -> None:
         for theirs in self.gradients:
             for parameter, gradient in zip(self.parameters, theirs, strict=True):
                 if parameter.grad is None:
