@@ -78,6 +78,17 @@ def run(entry: Entry, job: dict[str, Any], *, own: Path) -> Record:
     return {**result, "load_before": busy}
 
 
+def find_data(folder: Path, name: str) -> Path:
+    """Return the folder of one set: itself, or the one of its name in a folder of several."""
+    return folder / name if (folder / name).is_dir() else folder
+
+
+def warn_if_busy() -> None:
+    """Say so where something else is using the machine."""
+    if os.getloadavg()[0] > 0.5:
+        print(f"the machine is busy (load {os.getloadavg()[0]:.1f}): these figures will not be fair", flush=True)
+
+
 # --- what the records say
 
 
@@ -185,7 +196,14 @@ def machine() -> dict[str, Any]:
 
 
 def save(
-    out: Path, *, title: str, event: str, settings: dict[str, Any], records: Sequence[Record], does: str = "trains"
+    out: Path,
+    *,
+    title: str,
+    event: str,
+    settings: dict[str, Any],
+    records: Sequence[Record],
+    does: str = "trains",
+    notes: Sequence[str] = (),
 ) -> str:
     """Write OUT.json and OUT.md; return the markdown. does is what jumok does faster or slower than its peers."""
     rows, facts = summarise(records), machine()
@@ -205,6 +223,7 @@ def save(
             table(rows, event),
             "",
             *verdicts,
+            *(f"- {note}" for note in notes),
             "",
         ]
     )

@@ -12,7 +12,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from contest import HERE, OURS, Entry, hold, save, speed
+from contest import HERE, OURS, Entry, build_peers, hold, save, speed, warn_if_busy
 
 SIZES = {
     "tiny": {"layers": 4, "width": 128, "heads": 4, "feedforward": 512, "vocabulary": 65, "window": 1024},
@@ -43,13 +43,15 @@ def main() -> None:
             toolkit,
             "generate.py",
             {"how": how, "model": SIZES[model], "length": length},
-            apart=False,
+            apart=how == "transformers",
         )
         for model in given.models
         for length in given.lengths
         for toolkit, how in WRITERS.items()
         if how != "full" or (model == "tiny" and length <= LONGEST_FULL)
     ]
+    build_peers()
+    warn_if_busy()
     records: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as name:
         for record in hold(entries, rounds=given.rounds, threads=given.threads, job={}, folder=Path(name)):

@@ -7,12 +7,11 @@ toolkit's own batching by tokens, trainer and optimizer. Target tokens are count
 """
 
 import argparse
-import os
 import tempfile
 from pathlib import Path
 from typing import Any
 
-from contest import HERE, OURS, Entry, build_peers, hold, save, speed
+from contest import HERE, OURS, Entry, build_peers, find_data, hold, save, speed, warn_if_busy
 
 from jumok.data.store import PairStore
 from jumok.data.tokenizer import SPECIALS, Tokenizer
@@ -30,7 +29,12 @@ DRIVERS = {OURS: "train_jumok.py", "OpenNMT-py": "train_opennmt.py", "JoeyNMT": 
 def arguments() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(description="Training speed of recurrent models: jumok beside its peers.")
-    parser.add_argument("--data", required=True, type=Path, help="the folder of Multi30k (train.en.gz, train.de.gz, …)")
+    parser.add_argument(
+        "--data",
+        required=True,
+        type=Path,
+        help="the folder of Multi30k (train.en.gz, train.de.gz, …), or the one that holds multi30k",
+    )
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--steps", type=int, default=40, help="timed steps of each run")
     parser.add_argument("--warm-up", type=int, default=10, help="steps before them")
@@ -41,6 +45,7 @@ def arguments() -> argparse.Namespace:
     given = parser.parse_args()
     if OURS not in given.toolkits:
         parser.error(f"ratios need {OURS} among --toolkits")
+    given.data = find_data(given.data, "multi30k")
     return given
 
 
@@ -48,8 +53,7 @@ def main() -> None:
     """Hold the contest."""
     given = arguments()
     build_peers()
-    if os.getloadavg()[0] > 0.5:
-        print(f"the machine is busy (load {os.getloadavg()[0]:.1f}): these figures will not be fair", flush=True)
+    warn_if_busy()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         training = prepare_job(RECIPE, data=given.data, out=folder / "unused")

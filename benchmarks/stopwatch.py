@@ -26,19 +26,27 @@ class Stopwatch:
     """Hand out a toolkit's batches; time steps, count target tokens, and leave the first steps out."""
 
     def __init__(self, job: dict[str, Any], measure: Callable[[Any], tuple[int, int, int]]) -> None:
-        """Take how many steps to time from job; measure returns a batch's pairs, target tokens and target cells."""
+        """Take how many steps to time from job; measure returns a batch's pairs, target tokens and target cells.
+
+        After the last of them the toolkit's loop is left, or goes on untimed where the job has `go_on`.
+        """
         self.warm_up, self.steps, self.measure = int(job["warm_up"]), int(job["steps"]), measure
+        self.go_on = bool(job.get("go_on"))
         self.number = self.pairs = self.tokens = self.cells = 0
         self.computing = self.handed_out = self.began = self.ended = 0.0
 
     def take(self, source: Callable[[], Any]) -> Any:
         """Return the next batch of source; the step on the batch before is over."""
         now = time.perf_counter()
+        if self.ended:
+            return source()
         if self.number > self.warm_up and self.handed_out:
             self.computing += now - self.handed_out
         self.handed_out = 0.0
         if self.number == self.warm_up + self.steps:
             self.ended = now
+            if self.go_on:
+                return source()
             raise EnoughError
         if self.number == self.warm_up:
             self.began = now
@@ -81,7 +89,9 @@ def read_job() -> dict[str, Any]:
     return job
 
 
-def write_result(job: dict[str, Any], stopwatch: Stopwatch, *, model: torch.nn.Module, version: str) -> None:
+def write_result(
+    job: dict[str, Any], stopwatch: Stopwatch, *, model: torch.nn.Module, version: str, **more: float
+) -> None:
     """Leave what was measured where the contest looks for it."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     result = {
@@ -95,6 +105,7 @@ def write_result(job: dict[str, Any], stopwatch: Stopwatch, *, model: torch.nn.M
         "step_seconds": stopwatch.computing,
         "whole_seconds": stopwatch.ended - stopwatch.began,
         "peak_memory": peak if sys.platform == "darwin" else peak * 1024,
+        **more,
     }
     fresh = Path(job["result"] + ".new")
     fresh.write_text(json.dumps(result), encoding="utf-8")

@@ -39,10 +39,13 @@ def main() -> None:
     training = prepare_job(job["recipe"], data=job["data"], out=Path(job["own"]) / "jumok", overrides=job["overrides"])
     stopwatch = Stopwatch(job, measure)
     training.batches = TimedBatches(training.batches, stopwatch)
+    scores = {}
     try:
         training.train(Console(file=io.StringIO()))
+        scores = {"loss": float(training.task.evaluate(training.model)["loss"])}
     except EnoughError:
-        write_result(job, stopwatch, model=training.model, version=jumok.__version__)
+        pass
+    write_result(job, stopwatch, model=training.model, version=jumok.__version__, **scores)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ task → survey of the data; model → parameters; the largest batch → memory;
 import resource
 import sys
 import time
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from torch import nn
 from jumok.recipe import Recipe
 from jumok.tasks.survey import Lengths, Problem, Survey
 from jumok.training.optimizer import make_optimizer
+from jumok.training.workers import Sums, Workers, workers_for
 
 WARM_UP, TIMED, LONGEST_TRIAL = 1, 8, 10.0  # steps, steps, seconds
 
@@ -77,28 +78,38 @@ def _try_out(report: Report, recipe: Recipe, task: Any, model: nn.Module, survey
     device = next(model.parameters()).device
     model.train()
 
-    def step(batch: Any) -> int:
+    def add_gradients(batch: Any) -> Sums:
         loss = task.loss(model, batch.to(device), training.steps)  # the slowest step, where teacher forcing fades
-        (loss.total / loss.count).backward()
+        loss.total.backward()
+        return float(loss.total.detach()), loss.count, loss.parts
+
+    def compute(step: int, rank: int, workers: int) -> list[Sums]:
+        batch = batches.take()
+        own = batch if workers == 1 else batch.part(rank, workers)
+        return [add_gradients(own) if len(own) else (0.0, 0, {})]
+
+    def update(count: int) -> None:
+        torch._foreach_div_([p.grad for p in model.parameters() if p.grad is not None], count)
         optimizer.step()
         optimizer.zero_grad()
-        count: int = loss.count
-        return count
 
     with torch.random.fork_rng(devices=[]):
         before = _resident()
         _forget_peak()
-        step(survey.largest_batch)
+        update(add_gradients(survey.largest_batch)[1])
         report.memory = max(_peak() - before, 0)
         tokens, seconds = 0, 0.0
-        for number in range(WARM_UP + TIMED):
-            batch = batches.take()
-            started = time.perf_counter()
-            count = step(batch)
-            if number >= WARM_UP:
-                tokens, seconds = tokens + count, seconds + time.perf_counter() - started
-            if seconds > LONGEST_TRIAL:
-                break
+        count = workers_for(model, wanted=training.workers, device=device)
+        workers = Workers(count, model, compute, seed=training.seed) if count > 1 else None
+        with workers or nullcontext():
+            for number in range(WARM_UP + TIMED):
+                started = time.perf_counter()
+                [(_, done, _)] = compute(number, 0, 1) if workers is None else workers.step(number)
+                update(done)
+                if number >= WARM_UP:
+                    tokens, seconds = tokens + done, seconds + time.perf_counter() - started
+                if seconds > LONGEST_TRIAL:
+                    break
     report.tokens_a_second = tokens / max(seconds, 1e-9) if tokens else 0.0
     report.seconds_an_epoch = survey.tokens_an_epoch / report.tokens_a_second if tokens else 0.0
     report.seconds_in_all = report.seconds_an_epoch * training.steps / report.steps_an_epoch

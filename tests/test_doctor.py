@@ -1,11 +1,13 @@
 """The doctor: right counts, every problem found where it is and only there, each with a cure."""
 
+import multiprocessing
 import sys
 
 import pytest
 from cli.conftest import digit_pairs, write_lines, write_small
 
 import jumok
+import jumok.doctor
 from jumok.errors import ConfigError
 
 HEALTHY = ["training.steps=100", "training.warmup=10", "training.batch_tokens=30", "training.evaluate_every=20"]
@@ -54,6 +56,22 @@ def test_memory_is_that_of_the_batch_and_not_of_what_came_before(recipe):
     block = b"x" * 400_000_000
     del block
     assert jumok.check(recipe, overrides=HEALTHY).memory < 200_000_000
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="workers are for Linux")
+@pytest.mark.parametrize("workers", [1, 3])
+def test_steps_are_timed_as_the_run_will_take_them(recipe, monkeypatch, workers):
+    """Rows of a batch are shared out; batches too small for all workers too."""
+    started = []
+    monkeypatch.setattr(
+        jumok.doctor.Workers,
+        "__enter__",
+        lambda self, enter=jumok.doctor.Workers.__enter__: started.append(self.count) or enter(self),
+    )
+    report = jumok.check(recipe, overrides=[*HEALTHY, f"training.workers={workers}"])
+    assert started == ([3] if workers == 3 else [])
+    assert report.tokens_a_second > 0
+    assert multiprocessing.active_children() == []
 
 
 def test_a_set_of_one_batch_still_has_a_speed(recipe):

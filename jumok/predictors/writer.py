@@ -3,7 +3,7 @@
 text → ids → [decoding engine up to the window → newest half of it, read again]* → ids → text
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from jumok.errors import ConfigError
 from jumok.predictors.base import Predictor, Tell, check_split
 from jumok.tasks.language import Language
 
+CONTEXT = 8  # tokens before a new one that its text may depend on
 LENGTH = 200  # tokens written where nobody says how many
 NEXT_DRAWS = 1_000_003  # added to the seed each time the window is full, so that a new stretch draws new numbers
 
@@ -51,22 +52,27 @@ class Writer(Predictor):
     ) -> Iterator[str]:
         """Yield what comes after a beginning piece by piece, up to a stop text or the length asked for."""
         options = options or self.options
-        known, written, shown = self.read(beginning, warn=warn), [], ""
-        whole = ""
-        for token in self._tokens(known, options, warn=warn):
-            written.append(token)
-            whole = self._text(known, written)
-            cut = min((place for place in map(whole.find, options.stop) if place >= 0), default=-1)
+        line = self.read(beginning, warn=warn)
+        told = len(line)  # the tokens before this one have become text, and only the rest is turned into text again
+        held = ""  # text that is not shown yet, because it may become a stop text
+        for token in self._tokens(line.copy(), options, warn=warn):
+            line.append(token)
+            text = self._text(line, told)
+            if text.endswith("\N{REPLACEMENT CHARACTER}"):  # part of a character
+                continue
+            told, held = len(line), held + text
+            cut = _find(held, options.stop)
             if cut >= 0:
-                whole = whole[:cut]
+                held = held[:cut]
                 break
-            held = max((_overlap(whole, stop) for stop in options.stop), default=0)  # it may become a stop text
-            ready = whole[: len(whole) - held]
-            if not whole.endswith("\N{REPLACEMENT CHARACTER}") and len(ready) > len(shown):
-                yield ready[len(shown) :]
-                shown = ready
-        if len(whole) > len(shown):
-            yield whole[len(shown) :]
+            ready = len(held) - max((_overlap(held, stop) for stop in options.stop), default=0)
+            if ready:
+                yield held[:ready]
+                held = held[ready:]
+        else:
+            held += self._text(line, told)
+        if held:
+            yield held
 
     def read(self, beginning: str, *, warn: Callable[[str], None] = lambda message: None) -> list[int]:
         """Return the ids of a beginning; one of which the vocabulary knows nothing is refused."""
@@ -82,10 +88,10 @@ class Writer(Predictor):
             warn(f"{unknown} of {len(ids)} tokens of the beginning are unknown to the model")
         return ids
 
-    def _text(self, known: list[int], written: list[int]) -> str:
-        """Return the text of written ids as it reads behind the known ones."""
-        before = self.task.tokenizer.decode(known[-8:])  # a token's text may depend on what stands before it
-        return self.task.tokenizer.decode(known[-8:] + written)[len(before) :]
+    def _text(self, line: list[int], first: int) -> str:
+        """Return the text of a line's ids from first on, as it reads behind those before it."""
+        context = line[max(first - CONTEXT, 0) : first]  # a token's text may depend on what stands before it
+        return self.task.tokenizer.decode(context + line[first:])[len(self.task.tokenizer.decode(context)) :]
 
     def _tokens(self, known: list[int], options: DecodingConfig, *, warn: Callable[[str], None]) -> Iterator[int]:
         """Yield new tokens; when the window is full, the newest half of it is read again and the writing goes on."""
@@ -156,6 +162,11 @@ class Writer(Predictor):
             }
             progress(label, store.tokens, store.tokens)
         return results
+
+
+def _find(text: str, stops: Sequence[str]) -> int:
+    """Return where the first stop text begins, or -1."""
+    return min((place for place in map(text.find, stops) if place >= 0), default=-1)
 
 
 def _overlap(text: str, stop: str) -> int:

@@ -57,6 +57,8 @@ class Batches(Protocol):
         """Return a batch's examples in a line, for a message."""
 
 
+LESS_IS_BETTER = ("loss", "perplexity", "bits_per_byte", "bits_per_character")  # of scores; of all others, more is
+
 LossFunction = Callable[[nn.Module, Any, int], Loss]
 Evaluate = Callable[[nn.Module], dict[str, Any]]  # scores; 'samples' holds texts for the display
 
@@ -269,7 +271,7 @@ class Trainer:
         if monitor not in scores:
             raise TrainingError(f"training.monitor = '{monitor}' is not among the scores: {', '.join(scores)}")
         value = scores[monitor]
-        better = -value if monitor in ("loss", "perplexity") else value
+        better = -value if monitor in LESS_IS_BETTER else value
         is_best = not math.isnan(value) and (progress.best is None or better > progress.best)
         progress.waited = 0 if is_best else progress.waited + 1
         if is_best:

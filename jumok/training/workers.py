@@ -137,10 +137,10 @@ class Workers:
     def _add_up_gradients(self) -> None:
         for theirs in self.gradients:
             for parameter, gradient in zip(self.parameters, theirs, strict=True):
-                if parameter.grad is None:
-                    parameter.grad = gradient.clone()
-                else:
+                if parameter.grad is not None:
                     parameter.grad += gradient
+                elif bool(gradient.any()):  # what nobody used has none, as without workers: by a zero it would decay
+                    parameter.grad = gradient.clone()
 
     def _part(self, step: int, rank: int) -> list[Sums]:
         """Compute one process's part of a step, with random numbers of its own that depend on the step alone."""

@@ -4,6 +4,8 @@ import pytest
 
 import jumok
 from jumok.api import load_for
+from jumok.config import TokenizerConfig
+from jumok.data.tokenizer import Tokenizer
 from jumok.errors import ConfigError
 from jumok.predictors.translator import Translator
 from jumok.predictors.writer import Writer
@@ -111,6 +113,29 @@ def test_it_ends_before_a_stop_text_even_one_of_several_tokens(writer):
     assert writer.write("six", options=choose(writer, sample=False, stop=["zebra"])) == writer.write(
         "six", options=greedy
     )
+
+
+@pytest.mark.parametrize("kind", ["byte", "bpe", "character"])
+def test_a_piece_is_whole_characters_and_no_dearer_late_in_a_text(writer, monkeypatch, kind):
+    text = "봄이 오면 산에 들에 진달래 피네 🌸 one two " * 40
+    tokenizer = Tokenizer.train([text], TokenizerConfig(kind=kind, vocabulary=300, min_frequency=1))
+    longest, decode = [], tokenizer.decode
+    monkeypatch.setattr(tokenizer, "decode", lambda ids: longest.append(len(ids)) or decode(ids))
+    monkeypatch.setattr(writer.task, "tokenizer", tokenizer)
+    ids = tokenizer.encode([text])[0]
+    monkeypatch.setattr(Writer, "_tokens", lambda self, known, options, warn: iter(ids))
+    for stops, wanted in [
+        ([], text),
+        (["두 번"], text),
+        (["🌸 one"], "봄이 오면 산에 들에 진달래 피네 "),
+        (["면 산", "오"], "봄이 "),
+    ]:
+        pieces = list(writer.stream("봄", options=choose(writer, stop=stops)))
+        assert "".join(pieces).removeprefix(" ") == wanted  # a text of its own begins with a space, in BPE
+        assert "\N{REPLACEMENT CHARACTER}" not in "".join(pieces)
+        assert all(pieces)
+        assert len(pieces) > 2
+    assert max(longest) < 20
 
 
 def test_a_repetition_penalty_makes_letters_rarer(writer):

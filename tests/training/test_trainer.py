@@ -176,6 +176,8 @@ def scripted(values, name="loss"):
     ("bleu", [1.0, 3.0, 2.0, 4.0, 3.5, 4.0, 9.0], 4, 6),
     ("exact_match", [0.0, 0.0, 0.0, 5.0], 1, 3),  # an equal score is no better one
     ("perplexity", [9.0, 10.0, 8.0, 10.0, 10.0, 7.0], 3, 5),
+    ("bits_per_byte", [3.0, 4.0, 2.0, 2.5, 2.0], 3, 5),
+    ("bits_per_character", [3.0, 2.0, 4.0, 2.5], 2, 4),
 ])  # fmt: skip
 def test_early_stopping_waits_as_long_as_patience_says(monitor, values, best, stops, toy, tmp_path, rows):
     trainer = toy.trainer(

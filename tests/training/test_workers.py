@@ -91,6 +91,20 @@ def test_dropout_differs_between_workers_and_not_between_runs():
     assert draw() == first
 
 
+def test_a_weight_that_nobody_used_has_no_gradient_and_one_that_any_used_has():
+    model = nn.ModuleList(nn.Linear(2, 1) for _ in range(3))
+
+    def compute(step, rank, count):
+        chosen = model[0](torch.ones(2)) if rank == 0 else model[1](torch.ones(2))
+        chosen.sum().backward()
+        return [(0.0, 1, {})]
+
+    with Workers(2, model, compute, seed=1) as workers:
+        workers.step(1)
+    assert_close([layer.weight.grad for layer in list(model)[:2]], [torch.ones(1, 2)] * 2)
+    assert model[2].weight.grad is None, "weight decay would shrink it"
+
+
 def test_what_a_worker_cannot_do_is_told_as_if_there_were_none():
     def compute(step, rank, count):
         if rank == 1:

@@ -1,0 +1,115 @@
+"""How fast and how well a small GPT is trained: jumok beside a plain loop of torch.nn parts.
+
+    python benchmarks/language.py --data TINYSHAKESPEARE
+
+The same characters, sizes, steps and learning rates, those of the recipe shakespeare-char. Every run goes to the last step and scores the
+whole val text in blocks; characters a second are counted over all steps but the first ones and the last.
+"""
+
+import argparse
+import gzip
+import tempfile
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+from contest import HERE, OURS, Entry, find_data, hold, save, speed, warn_if_busy
+
+from jumok.errors import JumokError
+from jumok.job import prepare_job
+
+RECIPE = "shakespeare-char"
+PLAIN = "plain loop"
+MODEL_SIZES = ("layers", "width", "heads", "feedforward", "window")
+SETTINGS = ("learning_rate", "final_learning_rate", "warmup", "weight_decay", "betas", "clip")
+
+
+def arguments() -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description="Training of a small GPT: jumok beside a plain loop.")
+    parser.add_argument(
+        "--data", required=True, type=Path, help="the folder of tiny Shakespeare, or the one that holds tinyshakespeare"
+    )
+    parser.add_argument("--rounds", type=int, default=3, help="each with a seed of its own")
+    parser.add_argument("--steps", type=int, default=2000, help="steps of each run")
+    parser.add_argument("--warm-up", type=int, default=100, help="the first of them, not timed")
+    parser.add_argument("--threads", type=int, nargs="+", default=[2], help="each is tried; a toolkit's best counts")
+    parser.add_argument("--out", type=Path, default=HERE / "results" / "language", help="OUT.json and OUT.md")
+    given = parser.parse_args()
+    if not 0 <= given.warm_up < given.steps - 1:
+        parser.error("--steps must leave at least one step to time after --warm-up and before the last")
+    given.data = find_data(given.data, "tinyshakespeare")
+    return given
+
+
+def main() -> None:
+    """Hold the contest."""
+    given = arguments()
+    warn_if_busy()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        fixed = [f"training.{key}={given.steps}" for key in ("steps", "evaluate_every", "save_every")]
+        job = {
+            "recipe": RECIPE,
+            "data": str(given.data.absolute()),
+            "steps": given.steps - given.warm_up - 1,
+            "warm_up": given.warm_up,
+            "go_on": True,
+            **plain_job(given, folder),
+        }
+        records = []
+        for number in range(given.rounds):
+            own = folder / f"round-{number}"
+            own.mkdir()
+            for split in ("train", "val"):
+                (own / f"{split}.txt").symlink_to(folder / f"{split}.txt")
+            seed = number + 1
+            entries = [
+                Entry("4 × 128", PLAIN, "train_plain_gpt.py", {"seed": seed}, apart=False),
+                Entry("4 × 128", OURS, "train_jumok.py", {"overrides": [*fixed, f"training.seed={seed}"]}, apart=False),
+            ]
+            for record in hold(
+                entries[::-1] if number % 2 else entries, rounds=1, threads=given.threads, job=job, folder=own
+            ):
+                records.append({**record, "round": number})
+                print(
+                    f"round {number + 1}/{given.rounds} · {record['toolkit']:<10} · threads {record['threads']} · "
+                    f"{speed(record):,.0f} characters/s · val loss {record['loss']:.4f}",
+                    flush=True,
+                )
+    settings = {**job, "data": given.data.name, "rounds": given.rounds, "threads": given.threads}
+    losses = {
+        toolkit: [record["loss"] for record in records if record["toolkit"] == toolkit] for toolkit in (OURS, PLAIN)
+    }
+    notes = [
+        f"val loss after {given.steps:,} steps, {toolkit}: {mean(found):.4f} on average, "
+        f"from {min(found):.4f} to {max(found):.4f}"
+        for toolkit, found in losses.items()
+    ]
+    title = "Training a small GPT on tiny Shakespeare"
+    print(save(given.out, title=title, event="layers × width", settings=settings, records=records, notes=notes))
+    print(f"saved as {given.out.with_suffix('.json')} and {given.out.with_suffix('.md')}")
+
+
+def plain_job(given: argparse.Namespace, folder: Path) -> dict[str, Any]:
+    """Write the texts for the plain loop; return what it takes over from jumok's recipe."""
+    for split in ("train", "val"):
+        text = gzip.decompress((given.data / f"{split}.txt.gz").read_bytes())
+        (folder / f"{split}.txt").write_bytes(text)
+    recipe = prepare_job(RECIPE, data=given.data, out=folder / "unused").recipe
+    model, training = recipe.model.model_dump(), recipe.training.model_dump()
+    return {
+        "sizes": {name: model[name] for name in MODEL_SIZES},
+        "settings": {
+            **{name: training[name] for name in SETTINGS},
+            "rows": training["batch_tokens"] // model["window"],
+            "steps": given.steps,
+        },
+    }
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except JumokError as error:
+        raise SystemExit(f"jumok: {error}") from None
