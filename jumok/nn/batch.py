@@ -79,6 +79,20 @@ class LabelBatch(Rows):
 
 
 @dataclass(frozen=True)
+class PictureBatch(Rows):
+    """Pictures and the class of each, or a mixture of classes where pictures were mixed."""
+
+    pictures: Tensor  # (B, C, H, W), normalised
+    labels: Tensor  # (B,)
+    shares: Tensor | None = None  # (B, classes) how much of each class is in a picture; None: all of its label
+
+    @property
+    def cells(self) -> int:
+        """Pixels."""
+        return self.pictures.numel() // self.pictures.shape[1]
+
+
+@dataclass(frozen=True)
 class GapBatch(Rows):
     """Sequences with gaps, and what stood in them."""
 

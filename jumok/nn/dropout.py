@@ -36,3 +36,26 @@ class Dropout(nn.Module):
 
     def extra_repr(self) -> str:
         return f"rate={self.rate}"
+
+
+class StochasticDepth(nn.Module):
+    """Leave a part of a layer out for some examples in training, so that it learns to do without (Huang et al. 2016)."""
+
+    def __init__(self, rate: float) -> None:
+        super().__init__()
+        self.rate = rate
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return x (B, …) with whole examples zeroed and the others scaled up; the same x outside training."""
+        if not self.training or self.rate == 0.0:
+            return x
+        kept = torch.rand(len(x), *(1 for _ in x.shape[1:]), device=x.device) >= self.rate
+        return x * kept / (1 - self.rate)
+
+    def extra_repr(self) -> str:
+        return f"rate={self.rate}"
+
+
+def depth_rates(rate: float, layers: int) -> list[float]:
+    """Return each layer's rate of stochastic depth: none at the first, rate at the last."""
+    return [rate * number / max(layers - 1, 1) for number in range(layers)]

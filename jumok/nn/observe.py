@@ -45,10 +45,10 @@ class AttentionRecord:
     maps: list[AttentionMap] = field(default_factory=list)
     sites: dict[nn.Module, tuple[str, int]] = field(default_factory=dict, repr=False)
 
-    def file(self, module: nn.Module, kind: str, weights: Tensor) -> None:
-        """Keep weights (B, H, Q, K) under the module's path."""
+    def file(self, module: nn.Module, kind: str, weights: Tensor, *, grid: tuple[int, int] | None = None) -> None:
+        """Keep weights (B, H, Q, K) under the module's path; grid says how keys lie in a picture."""
         path, layer = self.sites[module]
-        self.maps.append(AttentionMap(path, kind, layer, weights.detach()))
+        self.maps.append(AttentionMap(path, kind, layer, weights.detach(), grid=grid))
 
     def of_kind(self, kind: str) -> list[AttentionMap]:
         """Return the maps of one kind, lowest layer first."""

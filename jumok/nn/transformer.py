@@ -4,13 +4,13 @@ x (B, T, D) → [attention → feed-forward] × layers → (B, T, D); each part 
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from torch import Tensor, nn
 
 from jumok.nn.attention import CrossAttention, SelfAttention
-from jumok.nn.dropout import Dropout
+from jumok.nn.dropout import Dropout, StochasticDepth, depth_rates
 from jumok.nn.feedforward import Activation, FeedForward
 from jumok.nn.norms import NormKind, make_norm
 from jumok.nn.state import KeyValueCache
@@ -35,6 +35,7 @@ class LayerOptions:
     norm_epsilon: float = 1e-5
     residual: bool = True
     scaled: bool = True
+    stochastic_depth: float = 0.0  # how often the last layer's parts are left out in training; the first's never
 
 
 class Wrapped(nn.Module):
@@ -44,6 +45,7 @@ class Wrapped(nn.Module):
         super().__init__()
         self.norm = make_norm(options.norm, options.width, options.norm_epsilon)
         self.dropout = Dropout(options.dropout)
+        self.depth = StochasticDepth(options.stochastic_depth)
         self.residual = options.residual
         self.pre = options.norm_position == "pre"
 
@@ -51,7 +53,7 @@ class Wrapped(nn.Module):
         """Return x (B, T, D) after part; mask (B, T) marks real positions, for batch norm."""
         output = part(self.norm(x, mask) if self.pre else x)
         if self.training:  # a call less in every part of every step when writing
-            output = self.dropout(output)
+            output = self.depth(self.dropout(output))
         if self.residual:
             output = x + output
         return output if self.pre else self.norm(output, mask)
@@ -128,7 +130,8 @@ class Encoder(nn.Module):
 
     def __init__(self, options: LayerOptions, layers: int, kind: str = "encoder") -> None:
         super().__init__()
-        self.layers = nn.ModuleList(EncoderLayer(options, kind) for _ in range(layers))
+        rates = depth_rates(options.stochastic_depth, layers)
+        self.layers = nn.ModuleList(EncoderLayer(replace(options, stochastic_depth=rate), kind) for rate in rates)
         self.final = (
             make_norm(options.norm, options.width, options.norm_epsilon) if options.norm_position == "pre" else None
         )

@@ -1,0 +1,92 @@
+"""A small residual network (He et al. 2016): the yardstick that the attention models for pictures are held against.
+
+picture (B, C, H, W) → 3 × 3 convolution → stages of residual blocks, each at half the resolution and twice the width
+  → mean over places (B, D) → project → logits (B, classes)
+"""
+
+from typing import Any, ClassVar, Literal
+
+import torch
+import torch.nn.functional as F
+from pydantic import Field
+from torch import Tensor, nn
+
+from jumok.config import PictureModelConfig
+from jumok.nn.batch import PictureBatch
+from jumok.nn.dropout import Dropout
+
+# B batch · C channels · H height · W width of the picture · D features of the last stage
+
+
+class CNNConfig(PictureModelConfig):
+    """Sizes of a residual network."""
+
+    PRESETS: ClassVar[dict[str, dict[str, Any]]] = {
+        "digits": {"width": 16, "stages": 3, "blocks": 1},
+        "small-pictures": {"width": 32, "stages": 3, "blocks": 2},
+    }
+
+    name: Literal["cnn"] = "cnn"
+    width: int = Field(32, ge=1, description="channels of the first stage; they double from stage to stage")
+    stages: int = Field(3, ge=1)
+    blocks: int = Field(2, ge=1, description="residual blocks a stage")
+    dropout: float = Field(0.0, ge=0.0, lt=1.0, description="before the projection")
+
+
+class ResidualBlock(nn.Module):
+    """Two convolutions with batch norm, and what came in added to what comes out."""
+
+    def __init__(self, inside: int, outside: int, *, stride: int) -> None:
+        super().__init__()
+        self.first = nn.Conv2d(inside, outside, 3, stride=stride, padding=1, bias=False)
+        self.first_norm = nn.BatchNorm2d(outside)
+        self.second = nn.Conv2d(outside, outside, 3, padding=1, bias=False)
+        self.second_norm = nn.BatchNorm2d(outside)
+        self.around: nn.Module = nn.Identity()
+        if stride != 1 or inside != outside:
+            self.around = nn.Sequential(
+                nn.Conv2d(inside, outside, 1, stride=stride, bias=False), nn.BatchNorm2d(outside)
+            )
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return (B, outside, H / stride, W / stride) of x (B, inside, H, W)."""
+        inner = F.relu(self.first_norm(self.first(x)))
+        return F.relu(self.second_norm(self.second(inner)) + self.around(x))
+
+
+class CNN(nn.Module):
+    """Classify a picture by convolutions; there is no attention to look at."""
+
+    Config = CNNConfig
+    tasks = ("picture-classification",)
+
+    def __init__(self, config: CNNConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.stem = nn.Conv2d(config.channels, config.width, 3, padding=1, bias=False)
+        self.stem_norm = nn.BatchNorm2d(config.width)
+        blocks, inside = [], config.width
+        for stage in range(config.stages):
+            outside = config.width * 2**stage
+            for number in range(config.blocks):
+                blocks.append(ResidualBlock(inside, outside, stride=2 if stage and not number else 1))
+                inside = outside
+        self.blocks = nn.Sequential(*blocks)
+        self.dropout = Dropout(config.dropout)
+        self.project = nn.Linear(inside, config.classes)
+        for module in self.modules():
+            if isinstance(module, nn.Conv2d):
+                nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
+        self.to(memory_format=torch.channels_last)  # faster on every device
+
+    def forward(self, batch: PictureBatch) -> Tensor:
+        """Return logits (B, classes)."""
+        logits: Tensor = self.project(self.features(batch))
+        return logits
+
+    def features(self, batch: PictureBatch) -> Tensor:
+        """Return what is projected: (B, D)."""
+        x = batch.pictures.contiguous(memory_format=torch.channels_last)
+        x = self.blocks(F.relu(self.stem_norm(self.stem(x))))
+        pooled: Tensor = self.dropout(x.mean(dim=(2, 3)))
+        return pooled

@@ -1,0 +1,110 @@
+"""MLP-Mixer (Tolstikhin et al. 2021): patches mixed by plain feed-forward layers, across places and across features.
+
+picture (B, C, H, W) → patches (B, P, D) → [mix places: norm, transpose, P → hidden → P; mix features: norm, D → hidden → D]
+  → norm → mean over patches (B, D) → project → logits (B, classes)
+"""
+
+from typing import Any, ClassVar, Literal, Self
+
+import torch
+from pydantic import Field, model_validator
+from torch import Tensor, nn
+
+from jumok.config import PictureModelConfig
+from jumok.errors import ConfigError
+from jumok.nn.batch import PictureBatch
+from jumok.nn.dropout import Dropout, StochasticDepth, depth_rates
+from jumok.nn.feedforward import FeedForward
+from jumok.nn.patches import Patches, PatchKind
+
+# B batch · C channels · H height · W width of the picture · P patches · D width
+
+
+class MixerConfig(PictureModelConfig):
+    """Sizes and options of an MLP-Mixer."""
+
+    PRESETS: ClassVar[dict[str, dict[str, Any]]] = {
+        "digits": {"patch_size": 4, "layers": 4, "width": 96, "feedforward": 192, "place_feedforward": 64},
+        "small-pictures": {"patch_size": 4, "layers": 8, "width": 192, "feedforward": 384, "place_feedforward": 96},
+        "small-16": {"patch_size": 16, "layers": 8, "width": 512, "feedforward": 2048, "place_feedforward": 256},
+        "base-16": {"patch_size": 16, "layers": 12, "width": 768, "feedforward": 3072, "place_feedforward": 384},
+    }
+
+    name: Literal["mixer"] = "mixer"
+    patch_size: int = Field(4, ge=1, description="pixels a side")
+    patches: PatchKind = Field("matrix", description="how patches are projected: equal but for speed")
+    layers: int = Field(8, ge=1)
+    width: int = Field(192, ge=1)
+    feedforward: int = Field(384, ge=1, description="hidden features of the layers that mix features")
+    place_feedforward: int = Field(96, ge=1, description="hidden features of the layers that mix places")
+    norm_epsilon: float = Field(1e-6, gt=0.0)
+    dropout: float = Field(0.0, ge=0.0, lt=1.0)
+    stochastic_depth: float = Field(0.0, ge=0.0, lt=1.0, description="how often the last layer's parts are left out")
+
+    @model_validator(mode="after")
+    def patches_tile_the_picture(self) -> Self:
+        if self.picture_size % self.patch_size:
+            raise ConfigError(
+                f"data.size ({self.picture_size}) must be a multiple of model.patch_size ({self.patch_size}); the nearest "
+                f"below is {self.picture_size - self.picture_size % self.patch_size}"
+            )
+        return self
+
+
+class MixerLayer(nn.Module):
+    """Mix places, the same way for every feature; then features, the same way at every place."""
+
+    def __init__(self, config: MixerConfig, places: int, depth_rate: float) -> None:
+        super().__init__()
+        self.place_norm = nn.LayerNorm(config.width, eps=config.norm_epsilon)
+        self.places = FeedForward(places, config.place_feedforward, activation="gelu", dropout=config.dropout)
+        self.feature_norm = nn.LayerNorm(config.width, eps=config.norm_epsilon)
+        self.features = FeedForward(config.width, config.feedforward, activation="gelu", dropout=config.dropout)
+        self.dropout, self.depth = Dropout(config.dropout), StochasticDepth(depth_rate)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return (B, P, D) of x (B, P, D)."""
+        mixed = self.places(self.place_norm(x).transpose(1, 2)).transpose(1, 2)
+        x = x + self.depth(self.dropout(mixed))
+        bent: Tensor = self.depth(self.dropout(self.features(self.feature_norm(x))))
+        return x + bent
+
+
+class Mixer(nn.Module):
+    """Classify a picture by mixing its patches; there is no attention to look at."""
+
+    Config = MixerConfig
+    tasks = ("picture-classification",)
+
+    def __init__(self, config: MixerConfig) -> None:
+        super().__init__()
+        self.config = config
+        side = config.picture_size // config.patch_size
+        self.patches = Patches(config.channels, config.patch_size, config.width, kind=config.patches)
+        rates = depth_rates(config.stochastic_depth, config.layers)
+        self.layers = nn.ModuleList(MixerLayer(config, side * side, rate) for rate in rates)
+        self.norm = nn.LayerNorm(config.width, eps=config.norm_epsilon)
+        self.project = nn.Linear(config.width, config.classes)
+        nn.init.zeros_(self.project.weight)  # as in the paper: every class is as likely at the start
+        nn.init.zeros_(self.project.bias)
+
+    def grid(self, picture: Tensor) -> tuple[int, int]:
+        """Return the rows and columns of patches of a picture (…, H, W)."""
+        return self.patches.grid(picture)
+
+    def mixing_weights(self) -> Tensor:
+        """Return how much each place adds to each other, layer by layer, were there no bend between: (layers, P, P)."""
+        return torch.stack([layer.places.contract.weight @ layer.places.expand.weight for layer in self.layers])  # type: ignore[union-attr]
+
+    def forward(self, batch: PictureBatch) -> Tensor:
+        """Return logits (B, classes)."""
+        logits: Tensor = self.project(self.features(batch))
+        return logits
+
+    def features(self, batch: PictureBatch) -> Tensor:
+        """Return what is projected: (B, D)."""
+        x = self.patches(batch.pictures)
+        for layer in self.layers:
+            x = layer(x)
+        pooled: Tensor = self.norm(x).mean(dim=1)
+        return pooled

@@ -1,0 +1,79 @@
+"""Pictures as sequences: patches, where they stand, and their places when the picture's size changes.
+
+picture (B, C, H, W) → patches of p × p pixels → projected (B, P, D), row by row → + position of each cell
+"""
+
+from typing import Literal
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from jumok.nn.positions import sinusoid
+
+# B batch · C channels · H height · W width of the picture · p patch size · P patches · D width
+
+PatchKind = Literal["matrix", "convolution"]
+GridPositionKind = Literal["none", "sinusoidal", "learned"]
+
+
+class Patches(nn.Module):
+    """Cut a picture into patches and project each: one matrix product, or one convolution that never overlaps.
+
+    Both use the same weights and give the same numbers; they differ in speed alone.
+    """
+
+    def __init__(self, channels: int, size: int, width: int, *, kind: PatchKind = "matrix") -> None:
+        super().__init__()
+        self.channels, self.size, self.kind = channels, size, kind
+        self.project = nn.Linear(channels * size * size, width)
+
+    def grid(self, picture: Tensor) -> tuple[int, int]:
+        """Return how many rows and columns of patches a picture (…, H, W) has; what is left over is padded."""
+        return -(-picture.shape[-2] // self.size), -(-picture.shape[-1] // self.size)
+
+    def forward(self, picture: Tensor) -> Tensor:
+        """Return (B, P, D) of picture (B, C, H, W)."""
+        rows, columns = self.grid(picture)
+        below, right = rows * self.size - picture.shape[-2], columns * self.size - picture.shape[-1]
+        if below or right:
+            picture = F.pad(picture, (0, right, 0, below))
+        if self.kind == "convolution":
+            kernel = self.project.weight.view(-1, self.channels, self.size, self.size)
+            return F.conv2d(picture, kernel, self.project.bias, stride=self.size).flatten(2).transpose(1, 2)
+        cut = picture.view(len(picture), self.channels, rows, self.size, columns, self.size)
+        flat = cut.permute(0, 2, 4, 1, 3, 5).reshape(len(picture), rows * columns, -1)  # (B, P, C · p · p)
+        projected: Tensor = self.project(flat)
+        return projected
+
+
+class GridPositions(nn.Module):
+    """Add to each cell of a grid what says where it stands."""
+
+    def __init__(self, kind: GridPositionKind, width: int, grid: tuple[int, int]) -> None:
+        super().__init__()
+        self.kind, self.width, self.own_grid = kind, width, grid
+        if kind == "learned":
+            self.table = nn.Parameter(torch.empty(grid[0] * grid[1], width))
+            nn.init.trunc_normal_(self.table, std=0.02)
+
+    def encode(self, grid: tuple[int, int]) -> Tensor:
+        """Return the positions (P, D) of a grid; learned ones are interpolated where it is not their own."""
+        if self.kind == "learned":
+            if grid == self.own_grid:
+                return self.table
+            picture = self.table.view(1, *self.own_grid, -1).permute(0, 3, 1, 2)  # (1, D, rows, columns)
+            return F.interpolate(picture, grid, mode="bicubic", align_corners=False)[0].flatten(1).T
+        # Half of the features say the row, half the column, each like a word's place in a sentence.
+        half = self.width // 2
+        row, column = sinusoid(torch.arange(grid[0]), half), sinusoid(torch.arange(grid[1]), self.width - half)
+        return torch.cat([row[:, None].expand(-1, grid[1], -1), column[None].expand(grid[0], -1, -1)], dim=-1).flatten(
+            0, 1
+        )
+
+    def forward(self, cells: Tensor, grid: tuple[int, int]) -> Tensor:
+        """Return cells (B, P, D) of a grid with their positions added."""
+        return cells if self.kind == "none" else cells + self.encode(grid).to(cells)
+
+    def extra_repr(self) -> str:
+        return f"{self.kind}, grid={self.own_grid}"
