@@ -25,6 +25,12 @@ class Entry:
 
 
 MODELS = {
+    "cnn": Entry("a small residual CNN, the yardstick for pictures (He et al. 2016)", "jumok.models.cnn:CNN"),
+    "mixer": Entry("MLP-Mixer: patches mixed without attention (Tolstikhin et al. 2021)", "jumok.models.mixer:Mixer"),
+    "swin": Entry("Swin: attention in shifted windows of a picture (Liu et al. 2021)", "jumok.models.swin:Swin"),
+    "vit": Entry(
+        "Vision Transformer: a picture as a sequence of patches (Dosovitskiy et al. 2021)", "jumok.models.vit:ViT"
+    ),
     "bert": Entry("the encoder alone: fills gaps, names classes (Devlin et al. 2019)", "jumok.models.bert:Bert"),
     "gpt": Entry("the decoder alone, which writes on (Radford et al. 2018, 2019)", "jumok.models.gpt:GPT"),
     "recurrent-classifier": Entry(
@@ -39,6 +45,9 @@ MODELS = {
 }
 
 TASKS = {
+    "picture-classification": Entry(
+        "the class of a picture", "jumok.tasks.picture_classification:PictureClassification"
+    ),
     "text-classification": Entry(
         "the class of a text, or of two", "jumok.tasks.text_classification:TextClassification"
     ),
@@ -48,6 +57,7 @@ TASKS = {
 }
 
 DATASETS = {
+    "shapes": Entry("coloured forms drawn on the spot, with boxes and captions"),
     "dates": Entry("dates written out in about 50 languages → ISO 8601"),
     "stdlib": Entry("running text that ships with Python: docstrings, the licence, the Zen"),
     "copy": Entry("letters → the same letters"),

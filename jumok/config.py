@@ -15,6 +15,7 @@ class Section(BaseModel):
     """A table of a recipe: unknown keys are refused, values are not converted."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, protected_namespaces=())
+    INSIDE: ClassVar["type[Section] | None"] = None  # the tables that stand inside this one
 
     @classmethod
     def parse(cls, values: Any, where: str) -> Self:
@@ -51,7 +52,7 @@ class Corpus(Section):
         return self.name or (self.file or self.source).rsplit("/", 1)[-1]
 
 
-def _one_is_a_list(schema: dict[str, Any]) -> None:
+def one_is_a_list(schema: dict[str, Any]) -> None:
     """Say in the schema that one corpus may stand for a list of one."""
     schema["anyOf"] = [schema["items"], {"type": schema.pop("type"), "items": schema.pop("items")}]
 
@@ -59,14 +60,16 @@ def _one_is_a_list(schema: dict[str, Any]) -> None:
 class ParallelData(Section):
     """Pairs of sentences: a built-in set, or files for each split."""
 
+    INSIDE = Corpus
+
     set: str = Field("", description="a built-in set (jumok list) instead of files")
     size: int = Field(0, ge=0, description="training pairs of a built-in set; 0 = its own default")
     folder: str = Field(
         "", description="folder of the files inside the data folder; jumok fetch writes to one of that name"
     )
-    train: list[Corpus] = Field([], description="corpora to learn from", json_schema_extra=_one_is_a_list)
-    val: list[Corpus] = Field([], description="corpora to score during training", json_schema_extra=_one_is_a_list)
-    test: list[Corpus] = Field([], description="corpora for the final score", json_schema_extra=_one_is_a_list)
+    train: list[Corpus] = Field([], description="corpora to learn from", json_schema_extra=one_is_a_list)
+    val: list[Corpus] = Field([], description="corpora to score during training", json_schema_extra=one_is_a_list)
+    test: list[Corpus] = Field([], description="corpora for the final score", json_schema_extra=one_is_a_list)
     hold_out: int = Field(
         0, ge=0, description="pairs taken from train for val where val has no files; 0 = 5 %, at most 1000"
     )
@@ -91,7 +94,7 @@ class ParallelData(Section):
         return self
 
 
-def _one_or_its_name(schema: dict[str, Any]) -> None:
+def one_or_its_name(schema: dict[str, Any]) -> None:
     """Say in the schema that a file's name may stand for the file, and one for a list of one."""
     file = {"anyOf": [schema["items"], {"type": "string"}]}
     schema["anyOf"] = [*file["anyOf"], {"type": schema.pop("type"), "items": file}]
@@ -114,13 +117,15 @@ class TextFile(Section):
 class TextData(Section):
     """Running text: a built-in set, or files for each split."""
 
+    INSIDE = TextFile
+
     set: str = Field("", description="a built-in set (jumok list) instead of files")
     folder: str = Field(
         "", description="folder of the files inside the data folder; jumok fetch writes to one of that name"
     )
-    train: list[TextFile] = Field([], description="files to learn from", json_schema_extra=_one_or_its_name)
-    val: list[TextFile] = Field([], description="files to score during training", json_schema_extra=_one_or_its_name)
-    test: list[TextFile] = Field([], description="files for the final score", json_schema_extra=_one_or_its_name)
+    train: list[TextFile] = Field([], description="files to learn from", json_schema_extra=one_or_its_name)
+    val: list[TextFile] = Field([], description="files to score during training", json_schema_extra=one_or_its_name)
+    test: list[TextFile] = Field([], description="files for the final score", json_schema_extra=one_or_its_name)
     documents: Literal["file", "paragraph", "line"] = Field(
         "file", description="what a document is in plain text; a table has one a row"
     )
@@ -172,10 +177,12 @@ class LabelledFile(Section):
 class LabelledData(Section):
     """Texts and their classes."""
 
+    INSIDE = LabelledFile
+
     folder: str = Field("", description="folder of the files inside the data folder")
-    train: list[LabelledFile] = Field(description="tables to learn from", json_schema_extra=_one_is_a_list)
-    val: list[LabelledFile] = Field([], description="tables to score during training", json_schema_extra=_one_is_a_list)
-    test: list[LabelledFile] = Field([], description="tables for the final score", json_schema_extra=_one_is_a_list)
+    train: list[LabelledFile] = Field(description="tables to learn from", json_schema_extra=one_is_a_list)
+    val: list[LabelledFile] = Field([], description="tables to score during training", json_schema_extra=one_is_a_list)
+    test: list[LabelledFile] = Field([], description="tables for the final score", json_schema_extra=one_is_a_list)
     labels: list[str] = Field([], description="the classes in order; those of the training data, sorted, where empty")
     limit: int = Field(0, ge=0, description="learn from so many examples only, drawn at random; 0 = all")
     hold_out: int = Field(
@@ -273,6 +280,7 @@ class TrainingConfig(Section):
 
     steps: int = Field(10_000, ge=1, description="optimizer steps in all")
     batch_tokens: int = Field(4096, ge=1, description="a batch's rows × the longer of its longest source and target")
+    batch_size: int = Field(0, ge=0, description="pictures a batch, for tasks on pictures; 0 = 128")
     accumulate: int = Field(1, ge=1, description="batches whose gradients are summed for one step")
     optimizer: Literal["adam", "adamw"] = "adam"
     learning_rate: float = Field(1e-3, gt=0.0, description="the peak, reached after warmup")
@@ -352,23 +360,17 @@ class DecodingConfig(Section):
         return self
 
 
-def explain(error: ValidationError, cls: type[BaseModel], where: str) -> str:
+def explain(error: ValidationError, cls: type[Section], where: str) -> str:
     """Return one line a problem, each with the allowed values or the nearest key."""
     return "\n".join(_explain_one(dict(detail), cls, where) for detail in error.errors())
 
 
-def _explain_one(detail: dict[str, Any], cls: type[BaseModel], where: str) -> str:
+def _explain_one(detail: dict[str, Any], cls: type[Section], where: str) -> str:
     path = [where, *(str(part) for part in detail["loc"])]
     place, given, context = ".".join(path), detail["input"], detail.get("ctx", {})
     match detail["type"]:
         case "extra_forbidden":
-            inside: dict[type[BaseModel], type[BaseModel]] = {
-                ParallelData: Corpus,
-                TextData: TextFile,
-                GapData: TextFile,
-                LabelledData: LabelledFile,
-            }
-            known = inside.get(cls, cls).model_fields if len(path) > 2 else cls.model_fields
+            known = ((len(path) > 2 and cls.INSIDE) or cls).model_fields
             return f"[{'.'.join(path[:-1])}] has no key '{path[-1]}'; {did_you_mean(path[-1], known)}"
         case "missing":
             return f"{place} is missing"

@@ -110,7 +110,7 @@ def read_pairs(corpus: Corpus, folders: Sequence[Path]) -> Iterator[Pair]:
         return
     path, count = find_file(corpus.file, folders), 0
     columns = {"source_column": corpus.source_column, "target_column": corpus.target_column}
-    for source, target in _read_table(path, columns):
+    for source, target in read_columns(path, columns):
         count += 1
         yield source, target
     if not count:
@@ -121,7 +121,7 @@ def read_documents(file: TextFile, folders: Sequence[Path], *, documents: str) -
     """Yield the documents of plain text (the file, its paragraphs or its lines) or of a table's column (its rows)."""
     path = find_file(file.file, folders)
     if path.name.lower().removesuffix(".gz").endswith(TABLE_SUFFIXES):
-        yield from (text for (text,) in _read_table(path, {"column": file.column}))
+        yield from (text for (text,) in read_columns(path, {"column": file.column}))
     elif documents == "line":
         yield from read_lines(path)
     else:
@@ -140,7 +140,7 @@ def read_labelled(file: LabelledFile, folders: Sequence[Path]) -> Iterator[tuple
     columns = {"text": file.text, "second": file.second, "label": file.label}
     if file.second == "":
         del columns["second"]
-    for text, *second, label in _read_table(path, columns):
+    for text, *second, label in read_columns(path, columns):
         if not label.strip():
             raise DataError(f"{path}: the text {text[:40]!r} has no class; give it one, or take the row out.")
         yield text, "".join(second), label
@@ -238,7 +238,7 @@ def _where_lengths_part(longer: np.ndarray, shorter: np.ndarray) -> int:
 # --- tables
 
 
-def _read_table(path: Path, columns: Columns) -> Iterator[tuple[str, ...]]:
+def read_columns(path: Path, columns: Columns) -> Iterator[tuple[str, ...]]:
     """Yield the wanted columns of each row, in the order they are asked for."""
     name = path.name.lower().removesuffix(".gz")
     if name.endswith(".parquet"):

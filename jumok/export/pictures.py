@@ -92,7 +92,10 @@ def swin_weights(config: dict[str, Any], weights: Weights) -> tuple[dict[str, An
 def _patches(theirs: Weights) -> Weights:
     """Return our projection of patches; theirs is a convolution."""
     name = "embeddings.patch_embeddings.projection"
-    return {"patches.project.weight": theirs[f"{name}.weight"].flatten(1), "patches.project.bias": theirs[f"{name}.bias"]}
+    return {
+        "patches.project.weight": theirs[f"{name}.weight"].flatten(1),
+        "patches.project.bias": theirs[f"{name}.bias"],
+    }
 
 
 def _three_in_one(theirs: Weights, their_name: str, our_name: str) -> Weights:

@@ -1,0 +1,209 @@
+"""Picture classification: from a picture to a class.
+
+training   pictures → decoded store → varied, mixed → PictureBatch → model → cross-entropy
+answering  file → pixels → normalised → model → probability of each class
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from jumok.config import TokenizerConfig, TrainingConfig
+from jumok.config_pictures import PictureData
+from jumok.data.decode import Pixels
+from jumok.data.parallel import Progress, Split
+from jumok.data.picture_corpora import PictureCorpora
+from jumok.data.picture_store import PictureStore
+from jumok.data.tokenizer import Tokenizer
+from jumok.errors import ConfigError
+from jumok.evaluation.labels import score_labels
+from jumok.nn.batch import PictureBatch
+from jumok.recipe import Recipe
+from jumok.tasks.losses import Loss
+from jumok.tasks.picture_batches import PictureBatches, normalise
+from jumok.tasks.survey import Survey
+
+SCORES = ("loss", "accuracy", "macro_f1", "top5")
+BATCH_SIZE = 128  # where the recipe does not say
+ROWS = 256  # pictures read side by side in an evaluation
+
+
+class PictureClassification:
+    """The task of naming a picture's class."""
+
+    Data = PictureData
+    unit = "pictures"  # what the loss is counted over
+
+    def __init__(self, recipe: Recipe, corpora: PictureCorpora) -> None:
+        self.recipe, self.corpora = recipe, corpora
+
+    @classmethod
+    def open(
+        cls,
+        recipe: Recipe,
+        folders: Sequence[Path],
+        *,
+        tokenizers: Mapping[str, Tokenizer] | None = None,
+        progress: Progress = lambda what, done: None,
+    ) -> Self:
+        """Return the task of a recipe; its pictures are decoded when needed."""
+        assert isinstance(recipe.data, PictureData)
+        if recipe.tokenizer != TokenizerConfig():
+            raise ConfigError("pictures have no words: take [tokenizer] out")
+        if recipe.training.batch_tokens != TrainingConfig().batch_tokens:
+            raise ConfigError("training.batch_tokens is for text; set training.batch_size, in pictures")
+        return cls(recipe, PictureCorpora(recipe.data, folders, progress))
+
+    @property
+    def data(self) -> PictureData:
+        """The recipe's [data]."""
+        return self.corpora.data
+
+    @property
+    def labels(self) -> list[str]:
+        """The classes in order."""
+        return self.corpora.labels
+
+    @property
+    def tokenizers(self) -> dict[str, Tokenizer]:
+        """None: there are no words."""
+        return {}
+
+    @property
+    def fingerprint(self) -> str:
+        """What changes when the training data does."""
+        return self.corpora.fingerprint
+
+    @property
+    def size(self) -> str:
+        """How much there is to learn from."""
+        side, channels = self.corpora.looks
+        colour = "colour" if channels == 3 else "grey"
+        return f"{len(self.corpora.train):,} pictures of {side} × {side} pixels, {colour}, {len(self.labels)} classes"
+
+    def notes(self) -> list[str]:
+        """Return what a user should know of the data before a run, a line each."""
+        train = self.corpora.train
+        notes = list(self.corpora.notes)
+        if train.broken:
+            named = "; ".join(f"{name}: {why}" for name, why in train.named)
+            more = f"; and {train.broken - len(train.named):,} more" if train.broken > len(train.named) else ""
+            notes.append(f"{train.broken:,} pictures cannot be used and are left out: {named}{more}")
+        return notes
+
+    def open_split(self, split: Split) -> dict[str, PictureStore]:
+        """Return the sources of a split by name, ready for use."""
+        return self.corpora.evaluation(split)
+
+    def complete(self, recipe: Recipe) -> Recipe:
+        """Return the recipe with the size, channels and classes of the data, and how its pixels are normalised."""
+        size, channels = self.corpora.looks
+        train = self.corpora.train
+        mean, deviation = self.data.mean or train.mean, self.data.deviation or train.deviation
+        for name, values in (("mean", mean), ("deviation", deviation)):
+            if len(values) != channels:
+                raise ConfigError(f"data.{name} has {len(values)} numbers for {channels} channels")
+        known = {"labels": self.labels, "size": size, "channels": channels, "mean": mean, "deviation": deviation}
+        self.corpora.data = self.data.model_copy(update=known)
+        full = recipe.with_sizes(picture_size=size, channels=channels, classes=len(self.labels))
+        self.recipe = replace(full, data=self.corpora.data)
+        return self.recipe
+
+    def initialise(self, model: nn.Module) -> list[str]:
+        """Start nothing from files."""
+        return []
+
+    def check_fits(self, model: nn.Module) -> None:
+        """Refuse what cannot work before training starts."""
+        monitor = self.recipe.training.monitor
+        if monitor not in SCORES:
+            raise ConfigError(f"training.monitor = '{monitor}' is not among the scores: {', '.join(SCORES)}")
+
+    def batches(self) -> PictureBatches:
+        """Return the stream of training batches."""
+        training = self.recipe.training
+        return PictureBatches(
+            self.corpora.train,
+            self.data,
+            classes=len(self.labels),
+            batch_size=training.batch_size or BATCH_SIZE,
+            seed=training.seed,
+        )
+
+    def loss(self, model: nn.Module, batch: PictureBatch, step: int) -> Loss:
+        """Return the summed loss over the batch's pictures; smoothed in training only."""
+        smoothing = self.recipe.training.label_smoothing if model.training else 0.0
+        logits = model(batch).float()
+        wanted = batch.labels if batch.shares is None else batch.shares
+        total = F.cross_entropy(logits, wanted, reduction="sum", label_smoothing=smoothing)
+        plain = F.cross_entropy(logits.detach(), wanted, reduction="sum")
+        return Loss(total, len(batch.labels), {"nll": float(plain)})
+
+    def evaluate(self, model: nn.Module) -> dict[str, Any]:
+        """Return the val scores that are taken during training."""
+        logits, wanted = zip(*(self.logits(model, store) for store in self.open_split("val").values()), strict=True)
+        return self.metrics(torch.cat(logits), torch.cat(wanted))
+
+    def metrics(self, logits: Tensor, wanted: Tensor) -> dict[str, Any]:
+        """Return the scores of logits (N, classes) against the true classes (N,)."""
+        scores = score_labels(logits.argmax(dim=1).tolist(), wanted.tolist(), len(self.labels))
+        five = logits.topk(min(5, logits.shape[1]), dim=1).indices
+        return {
+            "loss": float(F.cross_entropy(logits, wanted)),
+            "accuracy": scores.accuracy,
+            "macro_f1": scores.macro_f1,
+            "top5": 100.0 * float((five == wanted[:, None]).any(dim=1).float().mean()),
+        }
+
+    @torch.inference_mode()
+    def logits(
+        self, model: nn.Module, store: PictureStore, progress: Callable[[int], None] = lambda done: None
+    ) -> tuple[Tensor, Tensor]:
+        """Return logits (N, classes) and the true classes (N,) of a store, in its order."""
+        found = []
+        for first in range(0, len(store), ROWS):
+            pixels = store.pixels[first : first + ROWS]
+            found.append(self.read(model, pixels))
+            progress(len(pixels))
+        return torch.cat(found), torch.from_numpy(store.classes.astype(np.int64))
+
+    def read(self, model: nn.Module, pixels: Pixels) -> Tensor:
+        """Return logits (B, classes) of pixels (B, S, S, C)."""
+        return model(self.batch(pixels).to(next(model.parameters()).device)).float().cpu()  # type: ignore[no-any-return]
+
+    def batch(self, pixels: Pixels) -> PictureBatch:
+        """Return a batch of pixels (B, S, S, C) without classes."""
+        pictures = torch.from_numpy(normalise(pixels, self.data.mean, self.data.deviation))
+        return PictureBatch(pictures, torch.zeros(len(pictures), dtype=torch.int64))
+
+    def survey(self) -> Survey:
+        """Return the data at a glance, for the doctor."""
+        store, held_out, batches = self.corpora.train, self.open_split("val"), self.batches()
+        classes = np.bincount(store.classes, minlength=len(self.labels))
+        side = self.corpora.looks[0]
+        survey = Survey(
+            unit="pictures",
+            largest_batch=batches.take(),
+            largest=(batches.batch_size, side, side),
+            batches_an_epoch=batches.batches_an_epoch,
+            tokens_an_epoch=batches.batches_an_epoch * batches.batch_size,
+            counts={
+                name: {"kept": len(found), "broken": found.broken}
+                | {f"class {label}": int((found.classes == number).sum()) for number, label in enumerate(self.labels)}
+                for name, found in {"train": store, **held_out}.items()
+            },
+            lengths={},
+            samples=[],
+            vocabularies={},
+            unknown={},
+        )
+        for number in np.flatnonzero(classes < 10):
+            what = f"the class {self.labels[number]!r} has only {classes[number]} training pictures"
+            survey.problems.append((what, "leave it out, or join it with another"))
+        return survey
