@@ -15,6 +15,7 @@ class Section(BaseModel):
     """A table of a recipe: unknown keys are refused, values are not converted."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, protected_namespaces=())
+    FILLED_IN: ClassVar[tuple[str, ...]] = ()  # keys that a run takes from its data where the recipe leaves them out
 
     @classmethod
     def parse(cls, values: Any, where: str) -> Self:
@@ -172,6 +173,8 @@ class LabelledFile(Section):
 class LabelledData(Section):
     """Texts and their classes."""
 
+    FILLED_IN: ClassVar[tuple[str, ...]] = ("labels",)
+
     folder: str = Field("", description="folder of the files inside the data folder")
     train: list[LabelledFile] = Field(description="tables to learn from", json_schema_extra=_one_is_a_list)
     val: list[LabelledFile] = Field([], description="tables to score during training", json_schema_extra=_one_is_a_list)
@@ -226,7 +229,6 @@ class ModelConfig(Section):
     """Sizes and options of a model. A preset gives sizes that single keys override."""
 
     PRESETS: ClassVar[dict[str, dict[str, Any]]] = {}
-    FILLED_IN: ClassVar[tuple[str, ...]] = ()  # keys that a run takes from its data
     EXTRA_TOKENS: ClassVar[int] = 0  # rows of the vocabulary behind the tokenizer's own, such as the mark of a gap
 
     name: str
