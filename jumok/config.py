@@ -16,6 +16,7 @@ class Section(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, protected_namespaces=())
     INSIDE: ClassVar["type[Section] | None"] = None  # the tables that stand inside this one
+    FILLED_IN: ClassVar[tuple[str, ...]] = ()  # keys that a run takes from its data where the recipe leaves them out
 
     @classmethod
     def parse(cls, values: Any, where: str) -> Self:
@@ -178,6 +179,7 @@ class LabelledData(Section):
     """Texts and their classes."""
 
     INSIDE = LabelledFile
+    FILLED_IN: ClassVar[tuple[str, ...]] = ("labels",)
 
     folder: str = Field("", description="folder of the files inside the data folder")
     train: list[LabelledFile] = Field(description="tables to learn from", json_schema_extra=one_is_a_list)
@@ -233,7 +235,6 @@ class ModelConfig(Section):
     """Sizes and options of a model. A preset gives sizes that single keys override."""
 
     PRESETS: ClassVar[dict[str, dict[str, Any]]] = {}
-    FILLED_IN: ClassVar[tuple[str, ...]] = ()  # keys that a run takes from its data
     EXTRA_TOKENS: ClassVar[int] = 0  # rows of the vocabulary behind the tokenizer's own, such as the mark of a gap
 
     name: str

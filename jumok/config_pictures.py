@@ -1,6 +1,6 @@
 """The [data] of a recipe about pictures: where they are, how large, and how they are varied in training."""
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
@@ -62,6 +62,7 @@ class PictureData(Section):
     """Pictures and their classes: a built-in set, or files for each split."""
 
     INSIDE = PictureFiles
+    FILLED_IN: ClassVar[tuple[str, ...]] = ("labels", "size", "channels", "mean", "deviation")
 
     set: str = Field("", description="a built-in set (jumok list) instead of files")
     set_size: int = Field(0, ge=0, description="training pictures of a built-in set; 0 = its own default")

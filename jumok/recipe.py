@@ -141,7 +141,12 @@ def build_recipe(
 def differences(saved: Recipe, given: Recipe) -> list[str]:
     """Return a line for each key that keeps a run from going on with the given recipe."""
     before, after = _flatten(saved.to_dict()), _flatten(given.to_dict())
-    filled_in = [f"model.{key}" for key in saved.model.FILLED_IN]
+    filled_in = [
+        f"{place}.{key}"
+        for place, section in (("data", given.data), ("model", given.model))
+        for key in section.FILLED_IN
+        if not getattr(section, key)
+    ]
     lines = []
     for key in dict.fromkeys([*before, *after]):
         if key in MAY_CHANGE or key in filled_in or before.get(key) == after.get(key):

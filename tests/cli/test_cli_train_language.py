@@ -5,7 +5,9 @@ import math
 import tomllib
 
 import pytest
+import torch
 from cli.conftest import BERT_RECIPE, CLASSIFIER_RECIPE, GPT_RECIPE, jumok, refusal, write_lines, write_reviews
+from safetensors.torch import load_file
 
 from jumok.api import recipe_schema
 
@@ -105,6 +107,18 @@ def test_every_option_trains_scores_and_answers(tmp_path, kind, group):
     assert scored.code == 0, scored.err
     if saved["data"]["test"]:
         assert jumok("evaluate", run, "--split", "test", "--json").code == 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_resumed_run_is_the_uninterrupted_one(tmp_path, kind):
+    recipe = write_reviews(tmp_path, KINDS[kind][0])
+    options = [part for override in [*SHORT, "training.save_every=2"] for part in ("--set", override)]
+    assert jumok("train", recipe, "--out", tmp_path / "whole", *options, "--set", "training.steps=5").code == 0
+    assert jumok("train", recipe, "--out", tmp_path / "parts", *options, "--set", "training.steps=2").code == 0
+    done = jumok("train", recipe, "--out", tmp_path / "parts", *options, "--set", "training.steps=5", "--resume")
+    assert done.code == 0, done.err
+    whole, parts = (load_file(tmp_path / name / "last" / "model.safetensors") for name in ("whole", "parts"))
+    assert all(torch.equal(parts[name], value) for name, value in whole.items())
 
 
 def test_the_groups_leave_no_option_out():
