@@ -23,6 +23,7 @@ from jumok.nn.device import choose_device
 from jumok.predictors.base import Predictor
 from jumok.predictors.classifier import TextClassifier
 from jumok.predictors.filler import Filler
+from jumok.predictors.picture_classifier import PictureClassifier
 from jumok.predictors.translator import Translator
 from jumok.predictors.writer import Writer
 from jumok.recipe import build_recipe, find_recipe
@@ -35,6 +36,7 @@ Kind = TypeVar("Kind", bound=Predictor)
 PREDICTORS: dict[str, type[Predictor]] = {
     "language": Writer,
     "masked-language": Filler,
+    "picture-classification": PictureClassifier,
     "text-classification": TextClassifier,
     "translation": Translator,
 }

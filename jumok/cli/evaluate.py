@@ -59,6 +59,7 @@ def evaluate(
     show = {
         "language": show_language,
         "masked-language": show_gaps,
+        "picture-classification": show_classes,
         "text-classification": show_classes,
         "translation": show_translation,
     }[predictor.run.recipe.task]
@@ -90,10 +91,14 @@ def show_classes(name: str, split: str, scores: dict[str, Any]) -> None:
     """Print one table's scores for people."""
     from rich.table import Table
 
-    typer.echo(f"{name} ({split}), {scores['examples']:,} texts")
+    pictures = "top5" in scores
+    typer.echo(f"{name} ({split}), {scores['examples']:,} {'pictures' if pictures else 'texts'}")
+    five = f"   among the first five {scores['top5']:.2f} %" if pictures and len(scores["labels"]) > 5 else ""
     typer.echo(
-        f"  accuracy {scores['accuracy']:.2f} %   macro-F1 {scores['macro_f1']:.2f} %   loss {scores['loss']:.4f}"
+        f"  accuracy {scores['accuracy']:.2f} %   macro-F1 {scores['macro_f1']:.2f} %   loss {scores['loss']:.4f}{five}"
     )
+    if scores.get("broken"):
+        typer.echo(f"  {scores['broken']:,} pictures cannot be used and are left out")
     baselines = scores["baselines"]
     compared = [f"{label} {baselines[label]:.2f} %" for label in ("majority", "n-grams") if label in baselines]
     if compared:

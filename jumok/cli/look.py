@@ -1,4 +1,4 @@
-"""`jumok look`: see where the model looked while it translated."""
+"""`jumok look`: see where the model looked while it translated, or in a picture that it named."""
 
 from pathlib import Path
 
@@ -9,10 +9,10 @@ from jumok.cli.display import error_console, run_folders, standard_console, warn
 
 def look(
     run: Path = typer.Argument(..., help="A run's folder.", autocompletion=run_folders),
-    text: str = typer.Argument(..., help="The sentence to translate."),
+    text: str = typer.Argument(..., help="The sentence to translate, or the picture to name."),
     target: str | None = typer.Option(None, "--target", help="Look at this translation instead of the model's own."),
     kind: str = typer.Option(
-        "", "--kind", help="cross or recurrent (output looks at source: the default), encoder, decoder."
+        "", "--kind", help="cross or recurrent (output looks at source: the default), encoder, decoder; window."
     ),
     layer: int | None = typer.Option(
         None, "--layer", min=1, help="One layer, counted from 1; the mean of all otherwise."
@@ -23,28 +23,37 @@ def look(
     png: Path | None = typer.Option(None, "--png", help="Draw it to this file instead."),
     as_json: bool = typer.Option(False, "--json", help="Print the weights as JSON."),
 ) -> None:
-    """Draw the attention of a translation: a line an output token, a column a source token.
+    """Draw the attention of a translation: a line an output token, a column a source token. Of a picture: a heat map.
 
     Example: [bold]jumok look runs/dates-transformer "2026년 11월 15일"[/bold]
 
     Example: [bold]jumok look runs/multi30k-en-de "A dog runs." --layer 4 --png dog.png[/bold]
+
+    Example: [bold]jumok look runs/cifar10-vit cat.jpg --png cat-heat.png[/bold]
     """
     import json
 
     import torch
 
     from jumok import api
+    from jumok.cli.look_picture import look_at_picture
     from jumok.config import DecodingConfig
     from jumok.errors import ConfigError
     from jumok.lens.picture import check_can_draw, picture_alignment
     from jumok.lens.terminal import draw_alignment
+    from jumok.predictors.picture_classifier import PictureClassifier
     from jumok.predictors.translator import Translator
 
     if png is not None:
         check_can_draw(png)
     predictor = api.load(run, checkpoint=checkpoint)
+    if isinstance(predictor, PictureClassifier):
+        if target is not None or beam is not None:
+            raise ConfigError("--target and --beam are for translation")
+        look_at_picture(predictor, text, kind=kind, layer=layer, head=head, png=png, as_json=as_json)
+        return
     if not isinstance(predictor, Translator):
-        raise ConfigError(f"{run} is a run of {predictor.run.recipe.task}; look is for translation so far")
+        raise ConfigError(f"{run} is a run of {predictor.run.recipe.task}; look is for translation and pictures so far")
     changes = {"beam": beam} if beam else {}
     options = DecodingConfig.parse(predictor.options.model_dump() | changes, "decoding")
     explanation = predictor.explain(text, target=target, options=options, warn=warn_on(error_console()))

@@ -56,17 +56,17 @@ def picture_alignment(
         figure = Figure(figsize=size, dpi=150, layout="constrained")
         axes = figure.subplots()
         axes.imshow(weights.numpy(force=True), cmap="Blues", vmin=0.0, vmax=1.0, aspect="equal")
-        axes.set_xticks(range(len(keys)), [_plain(label) for label in keys], rotation=90)
-        axes.set_yticks(range(len(queries)), [_plain(label) for label in queries])
+        axes.set_xticks(range(len(keys)), [plain(label) for label in keys], rotation=90)
+        axes.set_yticks(range(len(queries)), [plain(label) for label in queries])
         axes.xaxis.tick_top()
         axes.tick_params(length=0, labelsize=9)
         axes.spines[:].set_color("#cccccc")
         if title:
-            axes.set_xlabel(_plain(title), fontsize=8, color="#555555")
+            axes.set_xlabel(plain(title), fontsize=8, color="#555555")
         save_png(figure, path)
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """Return text that is not taken for a formula."""
     return text.replace("$", r"\$")
 

@@ -24,16 +24,22 @@ def draw_alignment(weights: Tensor, queries: Sequence[str], keys: Sequence[str],
         drawing.append(" " * (width - cell_len(label)) + label + "  ", style="bold")
         strongest = max(max(row), 1e-9)
         for weight in row:
-            level = min(int(5 * weight / strongest), 4)
-            style = (
-                Style(color=f"rgb({70 + 185 * level // 4},{70 + 130 * level // 4},{70 - 10 * level})")
-                if colour
-                else Style.null()
-            )
-            drawing.append(SHADES[CELL * level : CELL * (level + 1)], style=style)
+            blocks, style = shade(weight / strongest, colour=colour)
+            drawing.append(blocks, style=style)
         best = max(range(len(row)), key=row.__getitem__)
         drawing.append(f"  {keys[best]} {row[best]:.0%}\n", style="dim")
     return drawing
+
+
+def shade(share: float, *, colour: bool) -> tuple[str, Style]:
+    """Return the blocks of a cell that has this share of the strongest weight, and their style."""
+    level = min(int(5 * share), 4)
+    style = (
+        Style(color=f"rgb({70 + 185 * level // 4},{70 + 130 * level // 4},{70 - 10 * level})")
+        if colour
+        else Style.null()
+    )
+    return SHADES[CELL * level : CELL * (level + 1)], style
 
 
 def _stacked(labels: Sequence[str]) -> list[str]:

@@ -89,6 +89,21 @@ def _sites(model: nn.Module) -> dict[nn.Module, tuple[str, int]]:
     return sites
 
 
+def rollout(maps: Sequence[AttentionMap]) -> Tensor:
+    """Return how much of each input reaches each output through all layers (Q, K): attention rollout (Abnar, Zuidema 2020).
+
+    Half of a state comes through the residual connection, half through the mean of its heads; maps are (H, Q, K).
+    """
+    whole: Tensor | None = None
+    for found in maps:
+        mean = found.weights.mean(dim=0)
+        layer = (mean + torch.eye(len(mean), dtype=mean.dtype, device=mean.device)) / 2
+        layer = layer / layer.sum(dim=1, keepdim=True)
+        whole = layer if whole is None else layer @ whole
+    assert whole is not None, "there is nothing to roll out"
+    return whole
+
+
 def mean_over_heads(maps: Sequence[AttentionMap]) -> Tensor:
     """Return the mean over layers and heads: (B, Q, K) or (Q, K)."""
     return torch.stack([found.weights.mean(dim=-3) for found in maps]).mean(dim=0)

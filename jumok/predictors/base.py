@@ -3,7 +3,8 @@
 api.load(RUN) → the predictor of the run's task → answers, scores, explanations
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -46,6 +47,27 @@ class Predictor:
         """Return facts about the model for tables and pages."""
         parameters = sum(parameter.numel() for parameter in self.model.parameters())
         return {"run": str(self.run.folder), "model": self.run.recipe.model.name, "parameters": parameters}
+
+
+class Classifier(Predictor):
+    """Name the classes of texts or of pictures."""
+
+    verb = "classify"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What something was taken for."""
+
+    label: str
+    probability: float
+    probabilities: dict[str, float]  # of every class, the likeliest first
+
+
+def ranked_verdict(labels: Sequence[str], probabilities: Sequence[float]) -> Verdict:
+    """Return the verdict that probabilities of labels amount to."""
+    ranked = sorted(zip(labels, probabilities, strict=True), key=lambda item: -item[1])
+    return Verdict(*ranked[0], dict(ranked))
 
 
 def check_split(split: str) -> None:

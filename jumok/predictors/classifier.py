@@ -6,7 +6,7 @@ text → ids → row → model → probabilities, best first
 import hashlib
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,26 +20,16 @@ from jumok.errors import ConfigError, DataError, MissingExtraError
 from jumok.evaluation.labels import score_labels
 from jumok.evaluation.ngrams import fit_ngrams, majority_class
 from jumok.nn.batch import LabelBatch
-from jumok.predictors.base import Predictor, Tell, check_split
+from jumok.predictors.base import Classifier, Tell, Verdict, check_split, ranked_verdict
 from jumok.tasks.examples import MARKS, make_row, pad_rows
 from jumok.tasks.text_classification import TextClassification
 
 ROWS = 64  # texts read side by side
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """What a text was taken for."""
-
-    label: str
-    probability: float
-    probabilities: dict[str, float]  # of every class, the likeliest first
-
-
-class TextClassifier(Predictor):
+class TextClassifier(Classifier):
     """Name the classes of texts with a run's weights."""
 
-    verb = "classify"
     task: TextClassification
 
     @property
@@ -75,13 +65,11 @@ class TextClassifier(Predictor):
                     )
             source, mask, segments = pad_rows(rows)
             batch = LabelBatch(source, mask, torch.zeros(len(rows), dtype=torch.int64), segments).to(device)
-            verdicts += [self._verdict(row) for row in self.model(batch).float().softmax(dim=1).tolist()]
+            verdicts += [
+                ranked_verdict(self.task.labels, row) for row in self.model(batch).float().softmax(dim=1).tolist()
+            ]
             progress(len(rows))
         return verdicts
-
-    def _verdict(self, probabilities: list[float]) -> Verdict:
-        ranked = sorted(zip(self.task.labels, probabilities, strict=True), key=lambda item: -item[1])
-        return Verdict(*ranked[0], dict(ranked))
 
     def evaluate(
         self,

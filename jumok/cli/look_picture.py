@@ -1,0 +1,69 @@
+"""`jumok look` at a picture: the verdict, and a heat map of where the model looked."""
+
+import json
+from pathlib import Path
+
+import typer
+
+from jumok.cli.display import standard_console
+
+
+def look_at_picture(
+    predictor: "PictureClassifier",  # noqa: F821 - imported only when used
+    picture: str,
+    *,
+    kind: str,
+    layer: int | None,
+    head: int | None,
+    png: Path | None,
+    as_json: bool,
+) -> None:
+    """Show where the model looked in a picture: rollout over all layers, or one layer and head."""
+    from jumok.errors import ConfigError
+    from jumok.lens.heat import chosen_heat, draw_heat, picture_grids, picture_heat
+
+    [file] = predictor.find([picture])
+    explanation = predictor.explain(file)
+    ranked = ", ".join(f"{label} {share:.1%}" for label, share in list(explanation.verdict.probabilities.items())[:3])
+    if not explanation.record.maps:
+        typer.echo(f"{file}: {ranked}")
+        mixing = getattr(predictor.model, "mixing_weights", None)
+        if mixing is None:
+            typer.echo("This model has no attention to show: its convolutions see the same neighbourhood everywhere.")
+            return
+        typer.echo(
+            "This model has no attention to show; here is how it mixes places, which is the same for all pictures."
+        )
+        if png is not None:
+            picture_grids(
+                mixing().detach(), png, title="how each place (a line) is mixed from all (columns), layer by layer"
+            )
+            typer.echo(f"{png}")
+        return
+    maps = explanation.record.maps
+    if kind and kind not in explanation.record.kinds:
+        raise ConfigError(f"--kind {kind}: this model has {', '.join(explanation.record.kinds)}")
+    if layer is not None and layer > len(maps):
+        raise ConfigError(f"--layer {layer}: there are {len(maps)}")
+    if head is not None and layer is None:
+        raise ConfigError("--head needs --layer: heads of different layers have nothing in common")
+    if head is not None and layer is not None and head > len(maps[layer - 1].weights):
+        raise ConfigError(f"--head {head}: there are {len(maps[layer - 1].weights)}")
+    heat = explanation.heat if layer is None else chosen_heat(maps[layer - 1], head)
+    assert heat is not None
+    what = (
+        "rollout over all layers"
+        if layer is None
+        else f"layer {layer}, " + (f"head {head}" if head else "mean of heads")
+    )
+    if as_json:
+        found = {"picture": str(file), "label": explanation.verdict.label, "heat": heat.tolist(), "what": what}
+        typer.echo(json.dumps(found, ensure_ascii=False))
+        return
+    if png is not None:
+        picture_heat(explanation.pixels, heat, png, title=f"{ranked} · {what}")
+        typer.echo(f"{file}: {ranked}\n{what}: {png}")
+        return
+    console = standard_console()
+    console.print(f"{file}: {ranked}\n{what}\n", markup=False, soft_wrap=True)
+    console.print(draw_heat(heat, colour=console.is_terminal), soft_wrap=True)

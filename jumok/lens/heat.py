@@ -1,0 +1,74 @@
+"""Where a model looked in a picture: a heat map over it as a PNG, or in blocks on the terminal.
+
+weights (H, Q, K) of one picture, or a rollout → a share for each cell (rows, columns) → laid over the pixels
+"""
+
+from pathlib import Path
+
+import numpy as np
+import torch
+from rich.text import Text
+from torch import Tensor
+
+from jumok.lens.picture import plain, save_png
+from jumok.lens.terminal import shade
+from jumok.nn.observe import AttentionMap
+
+SIDE = 3.2  # inches
+
+
+def chosen_heat(found: AttentionMap, head: int | None) -> Tensor:
+    """Return how much each cell was looked at in one layer (rows, columns): by the class token, or on average."""
+    assert found.grid is not None
+    weights = found.weights[head - 1] if head else found.weights.mean(dim=0)  # (Q, K)
+    special = weights.shape[1] - found.grid[0] * found.grid[1]
+    heat = (weights[0] if special else weights.mean(dim=0))[special:].view(found.grid)
+    return heat / heat.sum().clamp(min=1e-12)
+
+
+def draw_heat(heat: Tensor, *, colour: bool = True) -> Text:
+    """Return a drawing of shares (rows, columns), shaded relative to the strongest."""
+    strongest, drawing = max(float(heat.max()), 1e-9), Text()
+    for row in heat.tolist():
+        for share in row:
+            blocks, style = shade(share / strongest, colour=colour)
+            drawing.append(blocks, style=style)
+        drawing.append("\n")
+    return drawing
+
+
+def picture_heat(pixels: np.ndarray, heat: Tensor, path: Path, *, title: str = "") -> None:
+    """Draw a picture (S, S, C) and beside it the same under its heat map (rows, columns)."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(2 * SIDE + 0.6, SIDE + 0.5), dpi=150, layout="constrained")
+    left, right = figure.subplots(1, 2)
+    shown = pixels[..., 0] if pixels.shape[2] == 1 else pixels
+    grey = "gray" if pixels.shape[2] == 1 else None
+    edges = (-0.5, pixels.shape[1] - 0.5, pixels.shape[0] - 0.5, -0.5)
+    left.imshow(shown, cmap=grey, vmin=0, vmax=255)
+    right.imshow(shown, cmap=grey, vmin=0, vmax=255)
+    right.imshow(heat.numpy(force=True), cmap="inferno", alpha=0.65, extent=edges, interpolation="bilinear", vmin=0.0)
+    for axes in (left, right):
+        axes.set_axis_off()
+    if title:
+        figure.suptitle(plain(title), fontsize=8, color="#555555")
+    save_png(figure, path)
+
+
+def picture_grids(layers: Tensor, path: Path, *, title: str = "") -> None:
+    """Draw matrices (layers, P, P) side by side, blue below zero and red above."""
+    from matplotlib.figure import Figure
+
+    columns = min(len(layers), 4)
+    rows = -(-len(layers) // columns)
+    figure = Figure(figsize=(columns * 2.2, rows * 2.4 + 0.3), dpi=150, layout="constrained")
+    strongest = float(torch.quantile(layers.abs().flatten()[:1_000_000], 0.99)) or 1.0
+    for number, axes in enumerate(np.atleast_1d(figure.subplots(rows, columns)).flat):
+        axes.set_axis_off()
+        if number < len(layers):
+            axes.imshow(layers[number].numpy(force=True), cmap="RdBu_r", vmin=-strongest, vmax=strongest)
+            axes.set_title(f"layer {number + 1}", fontsize=7)
+    if title:
+        figure.suptitle(plain(title), fontsize=8, color="#555555")
+    save_png(figure, path)
