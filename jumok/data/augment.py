@@ -34,6 +34,7 @@ def vary(pixels: Pixels, augment: Augment, generator: Generator) -> Pixels:
 
 def crop(pixels: Pixels, border: int, generator: Generator) -> Pixels:
     """Return the picture moved by up to border pixels each way, with an empty edge."""
+    border = min(border, min(pixels.shape[:2]) - 1)  # something of it stays
     down, right = generator.integers(-border, border + 1, 2).tolist()
     moved = np.zeros_like(pixels)
     height, width = pixels.shape[:2]
