@@ -89,7 +89,7 @@ def load(run: str | Path, *, checkpoint: str = "best", device: str = "auto") -> 
 
 
 def import_model(folder: str | Path, run: str | Path) -> tuple[Predictor, list[str]]:
-    """Bring in a GPT-2 or BERT from a local folder of Hugging Face's layout; return it and the parts it did not have."""
+    """Bring in a GPT-2, BERT, ViT or Swin from a local folder of Hugging Face's layout; return it and the parts it did not have."""
     target = Path(run)
     if Run.exists(target):
         raise RunError(f"{target} already holds a run; choose another folder")
@@ -107,7 +107,10 @@ def import_model(folder: str | Path, run: str | Path) -> tuple[Predictor, list[s
                 raise RunError(f"{folder}: {name} has shape {tuple(value.shape)}, not {tuple(own[name].shape)}")
             own[name].copy_(value)
     Run.create(
-        target, recipe, tokenizers={"text": found.tokenizer}, facts={"data_folders": [], "imported": str(folder)}
+        target,
+        recipe,
+        tokenizers={"text": found.tokenizer} if found.tokenizer else {},
+        facts={"data_folders": [], "imported": str(folder)},
     )
     Checkpoints(target).save(0, weights=own, training={}, facts={}, best=True)
     return load(target), found.missing

@@ -49,7 +49,8 @@ class PictureCorpora:
             raise ConfigError(
                 f"data.set = '{self.data.set}' is no set of pictures; {did_you_mean(self.data.set, SETS)}"
             )
-        if bool(self.data.set) == bool(self.data.train):
+        missing = not (self.data.set or self.data.train or self.data.labels)  # an imported model has its classes alone
+        if missing or (self.data.set and self.data.train):
             raise ConfigError(
                 '[data] needs either set = "shapes" (built in) or train = "…" (a folder, a table, an .npz, …)'
             )

@@ -1,6 +1,6 @@
-"""Models of Hugging Face's layout, brought in: GPT-2 and BERT from a local folder to a run.
+"""Models of Hugging Face's layout, brought in: GPT-2, BERT, ViT and Swin from a local folder to a run.
 
-config.json, weights, tokenizer → recipe, our names and our order of ids, tokenizer → RUN
+config.json, weights, tokenizer or how pictures are prepared → recipe, our names and our order of ids, tokenizer → RUN
 Nothing is unpickled freely: weights are safetensors, or a .bin read with weights_only.
 """
 
@@ -19,6 +19,7 @@ from torch import Tensor
 
 from jumok.data.tokenizer import END, PAD, SPECIALS, START, UNKNOWN, Tokenizer
 from jumok.errors import DataError
+from jumok.export.pictures import Weights, swin_weights, vit_weights
 
 NEVER = -1e4  # logit of ids that a GPT-2 does not have
 ACTIVATIONS = {
@@ -28,7 +29,6 @@ ACTIVATIONS = {
     "relu": "relu",
     "silu": "silu",
 }
-Weights = dict[str, Tensor]
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Imported:
     """A model brought in."""
 
     raw: dict[str, Any]  # the recipe, as read from TOML
-    tokenizer: Tokenizer
+    tokenizer: Tokenizer | None  # None: it reads no words
     weights: Weights  # by our names
     missing: list[str]  # parts that the folder does not have: they start afresh
 
@@ -44,10 +44,15 @@ class Imported:
 def read_folder(folder: Path) -> Imported:
     """Return the model in a folder of Hugging Face's layout."""
     config = _json(folder / "config.json")
-    readers: dict[str, Callable[[Path, dict[str, Any]], Imported]] = {"gpt2": _gpt2, "bert": _bert}
+    readers: dict[str, Callable[[Path, dict[str, Any]], Imported]] = {
+        "gpt2": _gpt2,
+        "bert": _bert,
+        "vit": _vit,
+        "swin": _swin,
+    }
     kind = config.get("model_type", "")
     if kind not in readers:
-        raise DataError(f"{folder} holds a model of type '{kind}'; jumok imports {' and '.join(sorted(readers))}")
+        raise DataError(f"{folder} holds a model of type '{kind}'; jumok imports {', '.join(sorted(readers))}")
     try:
         return readers[kind](folder, config)
     except KeyError as error:
@@ -263,3 +268,33 @@ def _bert(folder: Path, config: dict[str, Any]) -> Imported:
         longest = config["max_position_embeddings"]
         raw |= {"task": "text-classification", "data": {"train": [], "labels": labels, "max_length": longest}}
     return Imported(raw, tokenizer, ours, missing)
+
+
+# --- pictures
+
+
+def _vit(folder: Path, config: dict[str, Any]) -> Imported:
+    _refuse(config, qkv_bias=True, hidden_act="gelu")
+    return _pictures(folder, config, *vit_weights(config, _read_weights(folder)))
+
+
+def _swin(folder: Path, config: dict[str, Any]) -> Imported:
+    _refuse(config, qkv_bias=True, hidden_act="gelu", use_absolute_embeddings=False)
+    return _pictures(folder, config, *swin_weights(config, _read_weights(folder)))
+
+
+def _pictures(folder: Path, config: dict[str, Any], model: dict[str, Any], weights: Weights) -> Imported:
+    """Return a classifier of pictures, which are prepared as the folder says, or to −1 … 1 where it says nothing."""
+    path = folder / "preprocessor_config.json"
+    prepared = _json(path) if path.exists() else {}
+    names = config.get("id2label") or {}
+    channels = model["channels"]
+    data = {
+        "labels": [str(names.get(str(number), number)) for number in range(model["classes"])],
+        "size": model["picture_size"],
+        "channels": channels,
+        "fit": "squeeze",
+        "mean": [float(value) for value in prepared.get("image_mean", [0.5] * channels)],
+        "deviation": [float(value) for value in prepared.get("image_std", [0.5] * channels)],
+    }
+    return Imported({"task": "picture-classification", "data": data, "model": model}, None, weights, [])

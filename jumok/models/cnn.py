@@ -29,7 +29,10 @@ class CNNConfig(PictureModelConfig):
     name: Literal["cnn"] = "cnn"
     # torch 2.13's convolutions on a CPU write past their memory at some smaller numbers (4 and 6 were seen to).
     width: int = Field(
-        32, ge=8, multiple_of=8, description="channels of the first stage, a multiple of 8; they double from stage to stage"
+        32,
+        ge=8,
+        multiple_of=8,
+        description="channels of the first stage, a multiple of 8; they double from stage to stage",
     )
     stages: int = Field(3, ge=1)
     blocks: int = Field(2, ge=1, description="residual blocks a stage")
