@@ -54,8 +54,6 @@ class MaskedLanguage:
             raise ConfigError(
                 "tokenizer.shared = false and subword dropout are for translation; take them out of [tokenizer]"
             )
-        if recipe.data.separate:
-            raise ConfigError("data.separate is for language models; here documents never share a row")
         given = None if tokenizers is None else tokenizers["text"]
         return cls(recipe, TextCorpora(recipe.data, recipe.tokenizer, folders, progress, given))
 
