@@ -41,9 +41,9 @@ class Recipe:
         fresh.replace(path)  # a kill in the middle must not cost the run
 
     def with_sizes(self, **sizes: int) -> "Recipe":
-        """Return the recipe with what the model takes from the data filled in: vocabularies, classes."""
+        """Return the recipe with what the model takes from the data filled in and checked: vocabularies, classes."""
         assert set(sizes) <= set(self.model.FILLED_IN)
-        return replace(self, model=self.model.model_copy(update=sizes))
+        return replace(self, model=type(self.model).parse(self.model.model_dump() | sizes, "model"))
 
 
 def shipped_recipes() -> dict[str, Path]:

@@ -128,6 +128,9 @@ def locked(folder: Path) -> Iterator[None]:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             raise RunError(f"another process is training in {folder}; wait for it, or choose another --out") from None
-        yield
+        try:
+            yield
+        finally:
+            fcntl.flock(handle, fcntl.LOCK_UN)  # for forked processes too, which hold the same handle a moment longer
     finally:
         os.close(handle)

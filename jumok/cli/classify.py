@@ -3,6 +3,7 @@
 import json
 import sys
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,8 @@ from jumok.cli.display import bar, error_console, run_folders, warn_on
 from jumok.cli.lines import chunks, one_line, output
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from jumok.predictors.base import Verdict
 
 
@@ -55,7 +58,7 @@ def classify(
             tell = advance or (lambda count: None)
             if isinstance(classifier, PictureClassifier):
                 names = list(map(str, classifier.find(chunk)))
-                verdicts = classifier.classify(names, progress=tell, warn=warn_on(console))
+                verdicts = classifier.classify(names, progress=tell, warn=partial(_warn, console))
                 for name, verdict in zip(names, verdicts, strict=True):
                     write(_line("picture", name, verdict, top=top, as_json=as_json))
                 continue
@@ -65,6 +68,10 @@ def classify(
             done += len(chunk)
             for text, verdict in zip(chunk, found, strict=True):
                 write(_line("text", text, verdict, top=top, as_json=as_json))
+
+
+def _warn(console: "Console", message: str) -> None:
+    console.print(f"warning: {message}", highlight=False, markup=False, soft_wrap=True)
 
 
 def _line(what: str, name: str, verdict: "Verdict | None", *, top: int, as_json: bool) -> str:

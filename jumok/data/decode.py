@@ -29,7 +29,8 @@ def open_picture(content: bytes | Path, *, least: int = 0) -> Image.Image:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", Image.DecompressionBombWarning)
-            picture: Image.Image = Image.open(io.BytesIO(content) if isinstance(content, bytes) else content)
+            whole = content if isinstance(content, bytes) else content.read_bytes()
+            picture: Image.Image = Image.open(io.BytesIO(whole))
         if least and picture.format == "JPEG":
             picture.draft(picture.mode, (least, least))  # decodes at a half, a quarter or an eighth
         if picture.width * picture.height > LARGEST:

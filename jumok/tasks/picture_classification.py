@@ -104,14 +104,14 @@ class PictureClassification:
     def complete(self, recipe: Recipe) -> Recipe:
         """Return the recipe with the size, channels and classes of the data, and how its pixels are normalised."""
         size, channels = self.corpora.looks
-        train = self.corpora.train
+        full = recipe.with_sizes(picture_size=size, channels=channels, classes=len(self.labels))
+        train = self.corpora.train  # decoded now: what does not fit has been told
         mean, deviation = self.data.mean or train.mean, self.data.deviation or train.deviation
         for name, values in (("mean", mean), ("deviation", deviation)):
             if len(values) != channels:
                 raise ConfigError(f"data.{name} has {len(values)} numbers for {channels} channels")
         known = {"labels": self.labels, "size": size, "channels": channels, "mean": mean, "deviation": deviation}
         self.corpora.data = self.data.model_copy(update=known)
-        full = recipe.with_sizes(picture_size=size, channels=channels, classes=len(self.labels))
         self.recipe = replace(full, data=self.corpora.data)
         return self.recipe
 

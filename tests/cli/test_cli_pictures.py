@@ -257,7 +257,8 @@ def test_looking_at_a_picture(trained, tmp_path):
     assert layer["what"] == "layer 1, head 2"
     drawn = jumok("look", trained, picture, "--png", tmp_path / "heat.png")
     assert drawn.code == 0, drawn.err
-    assert Image.open(tmp_path / "heat.png").width > 400
+    with Image.open(tmp_path / "heat.png") as heat:
+        assert heat.width > 400
     for wrong, why in [
         (["--kind", "cross"], "--kind cross: this model has encoder"),
         (["--layer", "2"], "--layer 2: there are 1"),
@@ -287,7 +288,11 @@ def test_looking_with_other_models(tmp_path, kind):
 
 
 def refused(tmp_path, *arguments):
-    return refusal(jumok("train", tmp_path / "pictures.toml", "--out", tmp_path / "run", *arguments))
+    done = jumok("train", tmp_path / "pictures.toml", "--out", tmp_path / "run", *arguments)
+    progress, mark, message = ("\n" + done.err).partition("\njumok: ")
+    assert (done.code, mark) == (2, "\njumok: "), done
+    assert all(line.endswith(" …") for line in progress.split("\n") if line), progress
+    return message
 
 
 def test_broken_pictures_are_counted_named_and_left_out(tmp_path):
@@ -335,7 +340,8 @@ def test_one_class_and_an_empty_one(tmp_path):
 ])  # fmt: skip
 def test_what_cannot_work_is_told_before_anything_is_written(tmp_path, overrides, why):
     write_pictures(tmp_path)
-    if any("cnn" in override for override in overrides):
-        recipe_for(tmp_path, "cnn")
+    for kind in ("cnn", "gpt"):
+        if f"model.name={kind}" in overrides:
+            recipe_for(tmp_path, kind)
     assert why in refused(tmp_path, *settings(overrides))
     assert not (tmp_path / "run").exists()
