@@ -2,14 +2,18 @@
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
 from jumok.cli.display import standard_console
 
+if TYPE_CHECKING:
+    from jumok.predictors.picture_classifier import PictureClassifier
+
 
 def look_at_picture(
-    predictor: "PictureClassifier",  # noqa: F821 - imported only when used
+    predictor: "PictureClassifier",
     picture: str,
     *,
     kind: str,

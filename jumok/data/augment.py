@@ -65,7 +65,8 @@ def jitter(pixels: Pixels, most: float, generator: Generator) -> Pixels:
     values = grey + (values - grey) * factors[2]
     middle = values.mean()
     values = middle + (values - middle) * factors[1]
-    return values.clip(0, 255).astype(np.uint8)
+    toned: Pixels = values.clip(0, 255).astype(np.uint8)
+    return toned
 
 
 def erase(pixels: Pixels, generator: Generator) -> Pixels:

@@ -62,6 +62,10 @@ class MixerLayer(nn.Module):
         self.features = FeedForward(config.width, config.feedforward, activation="gelu", dropout=config.dropout)
         self.dropout, self.depth = Dropout(config.dropout), StochasticDepth(depth_rate)
 
+    def mixing_weights(self) -> Tensor:
+        """Return how much each place adds to each other, were there no bend between: (P, P)."""
+        return self.places.contract.weight @ self.places.expand.weight
+
     def forward(self, x: Tensor) -> Tensor:
         """Return (B, P, D) of x (B, P, D)."""
         mixed = self.places(self.place_norm(x).transpose(1, 2)).transpose(1, 2)
@@ -93,8 +97,8 @@ class Mixer(nn.Module):
         return self.patches.grid(picture)
 
     def mixing_weights(self) -> Tensor:
-        """Return how much each place adds to each other, layer by layer, were there no bend between: (layers, P, P)."""
-        return torch.stack([layer.places.contract.weight @ layer.places.expand.weight for layer in self.layers])  # type: ignore[union-attr]
+        """Return how each layer mixes places: (layers, P, P)."""
+        return torch.stack([layer.mixing_weights() for layer in self.layers])  # type: ignore[operator]
 
     def forward(self, batch: PictureBatch) -> Tensor:
         """Return logits (B, classes)."""

@@ -37,8 +37,8 @@ def from_windows(windows: Tensor, size: int, grid: tuple[int, int]) -> Tensor:
 def relative_places(size: int, table_size: int) -> Tensor:
     """Return (L · L,): which row of a table of (2 · table_size − 1)² says how one cell of a window lies to another."""
     place = torch.stack(torch.meshgrid(torch.arange(size), torch.arange(size), indexing="ij")).flatten(1)  # (2, L)
-    down, right = (place[:, :, None] - place[:, None]) + table_size - 1  # (L, L) each
-    return (down * (2 * table_size - 1) + right).flatten()
+    apart: Tensor = (place[:, :, None] - place[:, None]) + table_size - 1  # (2, L, L): down and right
+    return (apart[0] * (2 * table_size - 1) + apart[1]).flatten()
 
 
 @lru_cache(maxsize=64)
@@ -119,7 +119,8 @@ class WindowAttention(nn.Module):
         weights = (query @ key.transpose(-2, -1) * self.scale + bias).softmax(dim=-1)
         if record is not None:
             record.file(self, self.kind, self.over_the_grid(weights, own=own, grid=grid), grid=own)
-        return self.weight_dropout(weights) @ value
+        mixed: Tensor = self.weight_dropout(weights) @ value
+        return mixed
 
     def over_the_grid(self, weights: Tensor, *, own: tuple[int, int], grid: tuple[int, int]) -> Tensor:
         """Return (B, H, h · w, h · w) of window weights (B, N · H, L, L): zero outside a cell's window.

@@ -29,11 +29,9 @@ Indices = NDArray[np.int64]
 
 def normalise(pixels: NDArray[Any], mean: list[float], deviation: list[float]) -> NDArray[np.float32]:
     """Return (B, C, S, S), mean 0 and deviation 1 over the training data, of pixels (B, S, S, C) of 0 to 255."""
-    scale = 1 / (255.0 * np.asarray(deviation, dtype=np.float32))
-    shift = np.asarray(mean, dtype=np.float32) / np.asarray(deviation, dtype=np.float32)
-    values = pixels.astype(np.float32)
-    values *= scale
-    values -= shift
+    values: NDArray[np.float32] = pixels.astype(np.float32)
+    values -= np.asarray([255.0 * value for value in mean], dtype=np.float32)
+    values *= np.asarray([1 / (255.0 * value) for value in deviation], dtype=np.float32)
     return np.ascontiguousarray(values.transpose(0, 3, 1, 2))
 
 
