@@ -7,7 +7,7 @@ PIP = .venv/bin/pip install --quiet --disable-pip-version-check -c constraints.t
 JUMOK = .venv/bin/jumok
 RUN = runs/dates-transformer
 
-PART = recurrent language generation
+PART = recurrent language generation pictures
 
 .PHONY: run test test-slow lint bench clean
 
@@ -30,7 +30,7 @@ lint: .venv/.dev
 	.venv/bin/mypy
 
 bench: .venv/.run
-	@test -n "$(DATA)" || { echo "say where multi30k and tinyshakespeare are: make bench DATA=folder [PART=\"$(PART)\"] [OPTIONS=…]"; exit 1; }
+	@test -n "$(DATA)" || { echo "say where multi30k, tinyshakespeare and cifar10 are: make bench DATA=folder [PART=\"$(PART)\"] [OPTIONS=…]"; exit 1; }
 	@for part in $(PART); do .venv/bin/python benchmarks/$$part.py --data "$(DATA)" $(OPTIONS) || exit 1; done
 
 clean:

@@ -4,6 +4,7 @@ import io
 from pathlib import Path
 from typing import Any
 
+import torch
 from rich.console import Console
 from stopwatch import EnoughError, Stopwatch, read_job, write_result
 
@@ -18,7 +19,7 @@ class TimedBatches:
     def __init__(self, batches: Any, stopwatch: Stopwatch) -> None:
         self._batches, self._stopwatch = batches, stopwatch
 
-    def take(self) -> PairBatch | TextBatch:
+    def take(self) -> Any:
         """Return the next batch."""
         return self._stopwatch.take(self._batches.take)
 
@@ -26,10 +27,26 @@ class TimedBatches:
         return getattr(self._batches, name)
 
 
-def measure(batch: PairBatch | TextBatch) -> tuple[int, int, int]:
-    """Return a batch's pairs (or blocks of text), target tokens and target cells."""
+class OneBatch:
+    """The first batch of a task, again and again, lying ready: what preparing data costs is the difference."""
+
+    def __init__(self, batches: Any) -> None:
+        self._batches, self._batch = batches, batches.take().to(torch.device("cpu"))
+
+    def take(self) -> Any:
+        """Return the batch."""
+        return self._batch
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._batches, name)
+
+
+def measure(batch: Any) -> tuple[int, int, int]:
+    """Return a batch's examples, target tokens and target cells; of pictures, their number."""
     if isinstance(batch, TextBatch):
         return len(batch.targets), batch.targets.numel(), batch.targets.numel()
+    if not isinstance(batch, PairBatch):
+        return len(batch), len(batch), len(batch)
     return len(batch.targets), int(batch.target_mask.sum()), batch.targets.numel()
 
 
@@ -38,6 +55,8 @@ def main() -> None:
     job = read_job()
     training = prepare_job(job["recipe"], data=job["data"], out=Path(job["own"]) / "jumok", overrides=job["overrides"])
     stopwatch = Stopwatch(job, measure)
+    if job.get("one_batch"):
+        training.batches = OneBatch(training.batches)
     training.batches = TimedBatches(training.batches, stopwatch)
     scores = {}
     try:
