@@ -245,8 +245,8 @@ def weightless(name: str) -> Change:
 @pytest.mark.parametrize(
     ("kind", "change", "message"),
     [
-        ("gpt2", configured(model_type="t5"), "{folder} holds a model of type 't5'; jumok imports bert and gpt2"),
-        ("gpt2", configured(model_type=None), "{folder} holds a model of type ''; jumok imports bert and gpt2"),
+        ("gpt2", configured(model_type="t5"), "{folder} holds a model of type 't5'; jumok imports bert, gpt2, swin, vit"),
+        ("gpt2", configured(model_type=None), "{folder} holds a model of type ''; jumok imports bert, gpt2, swin, vit"),
         ("gpt2", configured(add_cross_attention=True),
          "the model's add_cross_attention is True; jumok imports models with False only"),
         ("gpt2", configured(tie_word_embeddings=False),
