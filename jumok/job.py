@@ -22,6 +22,7 @@ from jumok.run import Run, load_recipe, locked
 from jumok.training.checkpoint import Checkpoints
 from jumok.training.progress import Reporter
 from jumok.training.trainer import Trainer
+from jumok.training.workers import workers_for
 
 
 def silent(what: str, done: int) -> None:
@@ -143,6 +144,7 @@ def prepare_job(
     if task.corpora.train.counts.dropped:
         notes.append(str(task.corpora.train.counts))
     task.check_fits(model)
+    workers_for(model, wanted=given.training.workers, device=choose_device(given.training.device))  # or a refusal
     batches = task.batches()
     task.corpora.evaluation("val")  # a problem there should show now, not at the first evaluation
     parts = ["jumok", "train", str(recipe), "--out", str(folder), "--resume", *(["--data", str(data)] if data else [])]
