@@ -7,7 +7,6 @@ import math
 from typing import Any, ClassVar, Literal, Self
 
 import torch
-import torch.nn.functional as F
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 
@@ -16,7 +15,7 @@ from jumok.errors import ConfigError
 from jumok.nn.batch import TextBatch
 from jumok.nn.embeddings import Embedding
 from jumok.nn.feedforward import Activation
-from jumok.nn.lean import LeanStack
+from jumok.nn.lean import LeanStack, linear
 from jumok.nn.masks import causal_mask
 from jumok.nn.norms import NormKind
 from jumok.nn.observe import recorder_for
@@ -141,6 +140,6 @@ class GPT(nn.Module):
         first = state.longest if state.even else state.lengths.to(tokens.device)
         embedded = self.embed(tokens, first)
         if self.lean is not None and not self.training and recorder_for(self) is None:
-            return F.linear(self.lean(embedded, state), self.project.weight, self.project.bias), state
+            return linear(self.lean(embedded, state), self.project.weight, self.project.bias), state
         states: list[Tensor] = self.stack(embedded, causal=True, cache=state)
         return self.project(states[-1]), state

@@ -5,11 +5,14 @@ states (R, n, D) and what the rows have cached → states (R, n, D)
 Writing one token at a time, a small model spends more time in calls of modules (about 4 µs each, some sixty a token)
 than in products (5 to 9 µs each). So the weights are collected once, and one function walks through them. It serves
 plain layers that nobody observes or trains; `fits` says which those are.
+
+A large model is bound by reading its weights. torch multiplies one row by a matrix on a single thread; `lay_out` stores
+large matrices column by column, so that threads can share them (docs/log.md has the figures).
 """
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 
 from jumok.nn.attention import attend
 from jumok.nn.feedforward import FUNCTIONS
@@ -17,7 +20,30 @@ from jumok.nn.norms import LayerNorm
 from jumok.nn.state import KeyValueCache
 from jumok.nn.transformer import Encoder, EncoderLayer
 
-# R rows · n new tokens · D width · H heads · d head width
+# R rows · n new tokens · D width · F features · H heads · d head width
+
+LARGE = 1 << 18  # numbers in a matrix from which reading it takes longer than calls
+
+
+def lay_out(model: nn.Module) -> None:
+    """Store the large matrices of a model that writes column by column, in place: they stay what they are."""
+    for module in model.modules():
+        if isinstance(module, nn.Linear) and module.weight.numel() >= LARGE and module.weight.device.type == "cpu":
+            module.weight.data = module.weight.data.t().contiguous().t()
+
+
+def linear(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    """Return x (…, D) · weight (F, D)ᵀ + bias; one row and a matrix that was laid out are shared among threads."""
+    features, width = weight.shape
+    if x.numel() != width or features * width < LARGE or weight.stride(0) != 1:
+        return F.linear(x, weight, bias)
+    threads = torch.get_num_threads()
+    each = features // threads
+    columns = weight.t().as_strided((threads, width, each), (each, features, 1))
+    found = torch.bmm(x.reshape(1, 1, width).expand(threads, 1, width), columns).flatten()
+    if each * threads < features:
+        found = torch.cat([found, weight[each * threads :] @ x.flatten()])
+    return (found if bias is None else found + bias).view(*x.shape[:-1], features)
 
 
 class LeanStack:
@@ -59,17 +85,17 @@ class LeanStack:
         for number, (attention, feedforward) in enumerate(self.weights):
             weight, bias, in_weight, in_bias, out_weight, out_bias = attention
             given = torch.layer_norm(x, shape, weight, bias, epsilon) if pre else x
-            parts = F.linear(given, in_weight, in_bias).view(rows, new, 3, heads, -1)
+            parts = linear(given, in_weight, in_bias).view(rows, new, 3, heads, -1)
             query, key, value = parts.permute(2, 0, 3, 1, 4).unbind(0)  # (R, H, n, d) each
             key, value, mask, causal = cache.append(number, key, value)
             mixed = attend(query, key, value, mask, causal=causal, scale=scale)
-            x = x + F.linear(mixed.transpose(1, 2).flatten(2), out_weight, out_bias)
+            x = x + linear(mixed.transpose(1, 2).flatten(2), out_weight, out_bias)
             if not pre:
                 x = torch.layer_norm(x, shape, weight, bias, epsilon)
             if self.bend is not None:
                 weight, bias, in_weight, in_bias, out_weight, out_bias = feedforward
                 given = torch.layer_norm(x, shape, weight, bias, epsilon) if pre else x
-                x = x + F.linear(self.bend(F.linear(given, in_weight, in_bias)), out_weight, out_bias)
+                x = x + linear(self.bend(linear(given, in_weight, in_bias)), out_weight, out_bias)
                 if not pre:
                     x = torch.layer_norm(x, shape, weight, bias, epsilon)
         cache.advance(new)

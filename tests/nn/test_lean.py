@@ -7,7 +7,7 @@ import torch
 from torch.testing import assert_close
 
 from jumok.models.gpt import GPT, GPTConfig
-from jumok.nn.lean import LeanStack
+from jumok.nn.lean import LARGE, LeanStack, lay_out, linear
 from jumok.nn.observe import observe
 
 CLOSE = {"atol": 1e-5, "rtol": 1e-4}
@@ -96,6 +96,45 @@ def test_observing_goes_through_the_modules():
             observed, _ = model.extend(tokens, model.start(model.encode(tokens)))
     assert len(record.maps) == 3
     assert_close(observed, plain, **CLOSE)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("features", [1024, 1025, 1031])
+@pytest.mark.parametrize("bias", [True, False])
+def test_a_laid_out_matrix_is_the_same_matrix(threads, features, bias):
+    layer = torch.nn.Linear(257, features, bias=bias)
+    before = layer.weight.detach().clone()
+    assert layer.weight.numel() >= LARGE
+    rows = torch.randn(1, 1, 257), torch.randn(3, 2, 257)
+    wanted = [layer(x) for x in rows]
+    lay_out(layer)
+    assert torch.equal(layer.weight, before)
+    assert layer.weight.stride() == (1, features)
+    usual = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        for x, result in zip(rows, wanted, strict=True):
+            assert_close(linear(x, layer.weight, layer.bias), result, **CLOSE)
+    finally:
+        torch.set_num_threads(usual)
+
+
+def test_a_large_model_writes_the_same_when_laid_out():
+    model = make(width=256, heads=4, feedforward=1024, vocabulary=1031, layers=2)
+    before = walk(model)
+    lay_out(model)
+    assert model.project.weight.stride() == (1, 1031)
+    assert model.embed.table.weight is model.project.weight
+    assert_close(walk(model), before, **CLOSE)
+    with torch.inference_mode():
+        state = model.start(model.encode(torch.zeros(1, 1, dtype=torch.int64)))
+        line = torch.randint(4, 31, (1, 6))
+        steps = []
+        for token in line[0]:
+            logits, state = model.extend(token.view(1, 1), state)
+            steps.append(logits)
+        whole, _ = model.extend(line, model.start(model.encode(line)))
+    assert_close(torch.cat(steps, dim=1), whole, **CLOSE)
 
 
 def test_only_plain_layers_fit():
