@@ -136,7 +136,7 @@ def summarise(records: Sequence[Record]) -> list[Record]:
 
 def fastest_peers(rows: Sequence[Record]) -> list[Record]:
     """Return the row of the fastest peer of each event."""
-    peers = [row for row in rows if row["toolkit"] != OURS]
+    peers = [row for row in rows if not row["toolkit"].startswith(OURS)]  # nor another way of jumok's own
     events = dict.fromkeys(row["event"] for row in peers)
     return [
         max((row for row in peers if row["event"] == event), key=lambda row: row["tokens_a_second"]["median"])

@@ -23,6 +23,7 @@ from jumok.training.average import model_tensors
 from jumok.training.checkpoint import Checkpoints
 from jumok.training.progress import Reporter
 from jumok.training.trainer import Trainer
+from jumok.training.workers import workers_for
 
 
 def silent(what: str, done: int) -> None:
@@ -152,6 +153,7 @@ def prepare_job(
         notes += start_from(model, earlier)
     notes += task.notes()
     task.check_fits(model)
+    workers_for(model, wanted=given.training.workers, device=choose_device(given.training.device))  # or a refusal
     batches = task.batches()
     task.open_split("val")  # a problem there should show now, not at the first evaluation
     parts = ["jumok", "train", str(recipe), "--out", str(folder), "--resume", *(["--data", str(data)] if data else [])]

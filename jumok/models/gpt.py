@@ -15,8 +15,10 @@ from jumok.errors import ConfigError
 from jumok.nn.batch import TextBatch
 from jumok.nn.embeddings import Embedding
 from jumok.nn.feedforward import Activation
+from jumok.nn.lean import LeanStack, linear
 from jumok.nn.masks import causal_mask
 from jumok.nn.norms import NormKind
+from jumok.nn.observe import recorder_for
 from jumok.nn.positions import PositionKind, Positions
 from jumok.nn.state import KeyValueCache, Memory
 from jumok.nn.transformer import Encoder, LayerOptions
@@ -89,6 +91,7 @@ class GPT(nn.Module):
         scale = 1.0 if config.positions in ("learned", "none") else 1 / SPREAD
         self.embed = Embedding(nn.Embedding(config.vocabulary, config.width), positions, config.dropout, scale=scale)
         self.stack = Encoder(config.layer_options(), config.layers, kind="decoder")
+        self.lean = LeanStack(self.stack) if LeanStack.fits(self.stack) else None
         self.project = nn.Linear(config.width, config.vocabulary, bias=config.output_bias)
         self._initialise()
         if config.tied:
@@ -135,5 +138,8 @@ class GPT(nn.Module):
         """Write tokens (R, n) to the rows; return logits (R, n, V) of what comes next, and the new state."""
         tokens = tokens.to(self.embed.table.weight.device)
         first = state.longest if state.even else state.lengths.to(tokens.device)
-        states: list[Tensor] = self.stack(self.embed(tokens, first), causal=True, cache=state)
+        embedded = self.embed(tokens, first)
+        if self.lean is not None and not self.training and recorder_for(self) is None:
+            return linear(self.lean(embedded, state), self.project.weight, self.project.bias), state
+        states: list[Tensor] = self.stack(embedded, causal=True, cache=state)
         return self.project(states[-1]), state

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Literal
 
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from jumok.nn.dropout import Dropout
@@ -18,6 +19,12 @@ ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
     "gelu-tanh": partial(nn.GELU, approximate="tanh"),  # GPT-2's
     "silu": nn.SiLU,
 }
+FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "relu": F.relu,
+    "gelu": F.gelu,
+    "gelu-tanh": partial(F.gelu, approximate="tanh"),
+    "silu": F.silu,
+}
 
 
 class FeedForward(nn.Module):
@@ -25,6 +32,7 @@ class FeedForward(nn.Module):
 
     def __init__(self, width: int, hidden: int, *, activation: Activation = "relu", dropout: float = 0.0) -> None:
         super().__init__()
+        self.kind = activation
         self.expand = nn.Linear(width, hidden)
         self.activation = ACTIVATIONS[activation]()
         self.dropout = Dropout(dropout)

@@ -8,13 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import nn
 
 from jumok.config import DecodingConfig, TextFile
 from jumok.data.sources import clean
 from jumok.data.tokenizer import END, PAD, UNKNOWN
 from jumok.decoding.engine import stream
 from jumok.errors import ConfigError
+from jumok.nn.lean import lay_out
 from jumok.predictors.base import Predictor, Tell, check_split
+from jumok.run import Run
 from jumok.tasks.language import Language
 
 CONTEXT = 8  # tokens before a new one that its text may depend on
@@ -27,6 +30,10 @@ class Writer(Predictor):
 
     verb = "generate"
     task: Language
+
+    def __init__(self, run: Run, task: Language, model: nn.Module) -> None:
+        super().__init__(run, task, model)
+        lay_out(model)
 
     @property
     def options(self) -> DecodingConfig:

@@ -179,6 +179,13 @@ def test_a_recipe_that_cannot_work_is_known_before_the_run_is_begun(small, tmp_p
     assert not (tmp_path / "run").exists()
 
 
+def test_workers_that_cannot_share_a_batch(refused):
+    options = [part for override in ("model.norm=batch", "training.workers=2") for part in ("--set", override)]
+    assert refused(*options) == (
+        "training.workers = 2: batch norm needs the whole batch in one process; set it to 1, or model.norm = 'layer'\n"
+    )
+
+
 def test_unknown_keys_in_the_file_are_all_named(refused, small):
     small.write_text(
         SMALL_RECIPE.replace("width = 16", "widht = 16").replace("heads = 2", "haeds = 2"), encoding="utf-8"
