@@ -1,0 +1,25 @@
+"""The schema of a recipe: one class a section."""
+
+from jumok.config.data import Corpus, GapData, LabelledData, LabelledFile, ParallelData, TextData, TextFile
+from jumok.config.decoding import DecodingConfig
+from jumok.config.model import ModelConfig, PairModelConfig, TextModelConfig
+from jumok.config.section import Section
+from jumok.config.tokenizer import TokenizerConfig
+from jumok.config.training import TrainingConfig
+
+__all__ = [
+    "Corpus",
+    "DecodingConfig",
+    "GapData",
+    "LabelledData",
+    "LabelledFile",
+    "ModelConfig",
+    "PairModelConfig",
+    "ParallelData",
+    "Section",
+    "TextData",
+    "TextFile",
+    "TextModelConfig",
+    "TokenizerConfig",
+    "TrainingConfig",
+]
