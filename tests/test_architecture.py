@@ -12,11 +12,10 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "jumok"
 
 # What each part may import of jumok, beside itself. `config`, `errors`, `recipe` and the version are leaves open to all.
-LEAVES = {"config", "config_pictures", "errors", "recipe"}
+LEAVES = {"config", "errors", "recipe"}
 ALLOWED = {
     "errors": set(),
     "config": {"errors"},
-    "config_pictures": {"config", "errors"},
     "recipe": {"config", "errors"},
     "nn": LEAVES,
     "models": LEAVES | {"nn"},

@@ -16,7 +16,7 @@ def chunks(texts: list[str] | None, in_file: Path | None) -> Iterator[list[str]]
         return
     from itertools import islice
 
-    from jumok.data.sources import read_lines
+    from jumok.data.files import read_lines
 
     lines = read_lines(in_file) if in_file else standard_input()
     size = 1 if in_file is None and sys.stdin.isatty() else CHUNK

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 from PIL import Image, ImageEnhance, ImageOps
 
-from jumok.config_pictures import Augment
+from jumok.config import Augment
 from jumok.data.decode import Pixels
 
 Generator = np.random.Generator

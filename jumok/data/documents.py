@@ -18,7 +18,8 @@ import numpy as np
 from jumok.config import TextData, TextFile, TokenizerConfig
 from jumok.data.cache import cached_folder
 from jumok.data.fetch import DOWNLOADS
-from jumok.data.sources import clean, content_hash, find_file, read_documents
+from jumok.data.files import content_hash, find_file
+from jumok.data.sources import clean, read_documents
 from jumok.data.store import map_array
 from jumok.data.tokenizer import END, Tokenizer
 from jumok.errors import ConfigError, DataError, did_you_mean

@@ -17,8 +17,9 @@ import numpy as np
 
 from jumok.config import LabelledData, LabelledFile, TokenizerConfig
 from jumok.data.cache import cached_folder
+from jumok.data.files import content_hash, find_file
 from jumok.data.parallel import Progress, Split
-from jumok.data.sources import content_hash, find_file, read_labelled, tidy
+from jumok.data.sources import read_labelled, tidy
 from jumok.data.store import SideWriter, TokenSide, id_type_of, map_array, parts_of
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import ConfigError, DataError, did_you_mean

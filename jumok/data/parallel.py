@@ -17,7 +17,8 @@ import numpy as np
 from jumok.config import Corpus, ParallelData, TokenizerConfig
 from jumok.data.cache import cached_folder
 from jumok.data.fetch import DOWNLOADS, data_home
-from jumok.data.sources import content_hash, find_file, read_pairs, tidy
+from jumok.data.files import content_hash, find_file
+from jumok.data.sources import read_pairs, tidy
 from jumok.data.store import PairStore, build_pair_store
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import ConfigError, DataError, did_you_mean

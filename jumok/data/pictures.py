@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from jumok.config_pictures import PictureFiles
+from jumok.config import PictureFiles
 from jumok.data.decode import open_picture
-from jumok.data.sources import TABLE_SUFFIXES, find_file, read_columns
+from jumok.data.files import find_file
+from jumok.data.tables import TABLE_SUFFIXES, read_columns
 from jumok.errors import DataError
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".ppm", ".pgm")

@@ -16,7 +16,7 @@ from jumok.errors import ConfigError
 from jumok.nn.batch import GapBatch, LabelBatch
 from jumok.nn.dropout import Dropout
 from jumok.nn.feedforward import ACTIVATIONS, Activation
-from jumok.nn.masks import over_keys
+from jumok.nn.masks import mean_of, over_keys
 from jumok.nn.norms import LayerNorm
 from jumok.nn.positions import PositionKind, Positions
 from jumok.nn.transformer import Encoder, LayerOptions
@@ -51,6 +51,9 @@ class BertConfig(TextModelConfig):
     norm_epsilon: float = Field(1e-12, gt=0.0)
     dropout: float = Field(0.1, ge=0.0, lt=1.0)
     attention_dropout: float = Field(0.0, ge=0.0, lt=1.0, description="on attention weights (slower: no fused kernel)")
+    pooling: Literal["first", "mean"] = Field(
+        "first", description="what stands for a whole text: its first place or all"
+    )
     classes: int = Field(0, ge=0, description="filled in from the data; 0 = it fills gaps")
 
     @model_validator(mode="after")
@@ -86,7 +89,7 @@ class Bert(nn.Module):
         self.norm = LayerNorm(width, eps=config.norm_epsilon)
         self.dropout = Dropout(config.dropout)
         self.encoder = Encoder(config.layer_options(), config.layers)
-        self.first = nn.Linear(width, width)  # the pooler: what the first place says of the whole
+        self.first = nn.Linear(width, width)  # the pooler: what a text says as a whole
         if config.classes:
             self.project = nn.Linear(width, config.classes)
         else:
@@ -120,7 +123,7 @@ class Bert(nn.Module):
     def features(self, batch: GapBatch | LabelBatch) -> Tensor:
         """Return what is projected: (B, S, D) to fill gaps, or (B, D) to classify."""
         states = self.states(batch)
-        return self.dropout(self.whole(states)) if self.config.classes else self.every_place(states)
+        return self.dropout(self.whole(states, batch.source_mask)) if self.config.classes else self.every_place(states)
 
     def states(self, batch: GapBatch | LabelBatch) -> Tensor:
         """Return the last layer's states (B, S, D)."""
@@ -131,9 +134,10 @@ class Bert(nn.Module):
         )
         return states[-1]
 
-    def whole(self, states: Tensor) -> Tensor:
-        """Return what the first place says of the whole text: (B, D)."""
-        return torch.tanh(self.first(states[:, 0]))
+    def whole(self, states: Tensor, real: Tensor) -> Tensor:
+        """Return what a text says as a whole, (B, D): its first place, or the mean of its real (B, S) places."""
+        pooled = states[:, 0] if self.config.pooling == "first" else mean_of(states, real)
+        return torch.tanh(self.first(pooled))
 
     def every_place(self, states: Tensor) -> Tensor:
         """Return what is projected to find the word of each place: (…, D) of states (…, D)."""

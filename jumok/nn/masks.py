@@ -30,3 +30,9 @@ def over_keys(mask: Tensor | None) -> Tensor | None:
     if mask is None or bool(mask.all()):
         return None
     return mask[:, None, None, :]
+
+
+def mean_of(states: Tensor, mask: Tensor) -> Tensor:
+    """Return the mean (B, D) of the states (B, S, D) that a mask (B, S) shows."""
+    shown = mask[..., None]
+    return (states * shown).sum(dim=1) / shown.sum(dim=1)

@@ -3,6 +3,7 @@
 api.load(RUN) → the predictor of the run's task → answers, scores, explanations
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +19,7 @@ SPLITS = ("train", "val", "test")
 Tell = Callable[[str, int, int], None]  # label of a corpus, items done since the last call, items in all
 
 
-class Predictor:
+class Predictor(ABC):
     """Answer new inputs with a run's weights."""
 
     verb: ClassVar[str] = ""  # the command that uses it
@@ -31,6 +32,7 @@ class Predictor:
         """The recipe's own way to decode."""
         return self.run.recipe.decoding
 
+    @abstractmethod
     def evaluate(
         self,
         split: str,
@@ -41,7 +43,6 @@ class Predictor:
         progress: Tell = lambda label, done, total: None,
     ) -> dict[str, dict[str, Any]]:
         """Return the scores of each corpus of a split, or of files of one's own, by label."""
-        raise NotImplementedError
 
     def to_dict(self) -> dict[str, Any]:
         """Return facts about the model for tables and pages."""

@@ -17,6 +17,7 @@ from jumok.data.sources import clean
 from jumok.data.tokenizer import UNKNOWN
 from jumok.errors import ConfigError
 from jumok.nn.batch import GapBatch
+from jumok.nn.masks import mean_of
 from jumok.predictors.base import Predictor, Tell, check_split
 from jumok.tasks.examples import Ids, make_row, pad_rows
 from jumok.tasks.masked_language import MaskedLanguage
@@ -80,9 +81,7 @@ class Filler(Predictor):
             ]
             source, mask, _ = pad_rows(rows)
             batch = GapBatch(source, mask, torch.zeros_like(mask), torch.zeros(0, dtype=torch.int64)).to(device)
-            states = self.model.states(batch)  # type: ignore[operator]
-            real = batch.source_mask[..., None]
-            means.append((states * real).sum(dim=1) / real.sum(dim=1))
+            means.append(mean_of(self.model.states(batch), batch.source_mask))  # type: ignore[operator]
         return torch.cat(means).float().cpu()
 
     def read(self, text: str) -> list[int]:

@@ -14,8 +14,7 @@ import torch
 from PIL import Image
 from torch import Tensor
 
-from jumok.config import DecodingConfig
-from jumok.config_pictures import PictureFiles
+from jumok.config import DecodingConfig, PictureFiles
 from jumok.data.decode import BrokenPictureError, Pixels, open_picture, to_pixels
 from jumok.data.picture_store import PictureStore
 from jumok.data.pictures import SUFFIXES

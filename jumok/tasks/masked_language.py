@@ -131,7 +131,7 @@ class MaskedLanguage:
         features = model.every_place(states[batch.gaps])  # type: ignore[operator]
         total, plain = vocabulary_loss(features, model.project, batch.answers, smoothing=smoothing)  # type: ignore[arg-type]
         if batch.follows is not None:
-            logits = model.follows(model.whole(states)).float()  # type: ignore[operator]
+            logits = model.follows(model.whole(states, batch.source_mask)).float()  # type: ignore[operator]
             total = total + F.cross_entropy(logits, batch.follows) * len(features)
         return Loss(total, len(features), {"nll": float(plain)})
 
@@ -154,7 +154,7 @@ class MaskedLanguage:
                 right += int((logits.argmax(dim=1) == asked.answers).sum())
                 gaps, rows = gaps + len(asked.answers), rows + len(asked.source)
                 if asked.follows is not None:
-                    said = model.follows(model.whole(states)).argmax(dim=1)  # type: ignore[operator]
+                    said = model.follows(model.whole(states, batch.source_mask)).argmax(dim=1)  # type: ignore[operator]
                     followed += int((said == asked.follows).sum())
         scores = {
             "loss": total / gaps,

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from jumok.config_pictures import PictureData
+from jumok.config import PictureData
 from jumok.data.augment import mix, mixing, vary
 from jumok.data.loader import Loader, room_for
 from jumok.data.picture_store import PictureStore

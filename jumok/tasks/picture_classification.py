@@ -14,8 +14,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from jumok.config import TokenizerConfig, TrainingConfig
-from jumok.config_pictures import PictureData
+from jumok.config import PictureData, TokenizerConfig, TrainingConfig
 from jumok.data.decode import Pixels
 from jumok.data.parallel import Progress, Split
 from jumok.data.picture_corpora import PictureCorpora

@@ -16,8 +16,9 @@ from torch import Tensor, nn
 
 from jumok.config import DecodingConfig, ParallelData
 from jumok.data.batching import plan_batches, refuse_too_long
+from jumok.data.files import find_file
 from jumok.data.parallel import ParallelCorpora, Progress, Split
-from jumok.data.sources import find_file, tidy
+from jumok.data.sources import tidy
 from jumok.data.store import PairStore
 from jumok.data.tokenizer import END, PAD, START, Tokenizer
 from jumok.decoding.engine import generate

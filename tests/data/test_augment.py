@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jumok.config_pictures import Augment
+from jumok.config import Augment
 from jumok.data import augment as module
 from jumok.data.augment import OPERATIONS, crop, erase, jitter, mix, mixing, policy, vary, zoom
 

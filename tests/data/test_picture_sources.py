@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from jumok.config_pictures import PictureFiles
+from jumok.config import PictureFiles
 from jumok.data.pictures import as_pixels, list_pictures, load_entry
 from jumok.errors import DataError
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from jumok.config_pictures import PictureData
+from jumok.config import PictureData
 from jumok.data import picture_store
 from jumok.data.picture_corpora import PictureCorpora
 from jumok.data.picture_store import PictureStore, build_picture_store

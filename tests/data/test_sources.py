@@ -15,7 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from jumok.config import Corpus
-from jumok.data.sources import content_hash, find_file, read_lines, read_pairs, tidy
+from jumok.data.files import content_hash, find_file, read_lines
+from jumok.data.sources import read_pairs, tidy
 from jumok.errors import DataError, MissingExtraError
 
 few = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

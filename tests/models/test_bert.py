@@ -92,7 +92,9 @@ def test_gaps_are_filled_as_hugging_face_fills_them():
     ours.project.bias.copy_(heads.predictions.bias)
     answer = ask(theirs, batch)
     assert_close(ours(batch)[batch.source_mask], answer.prediction_logits[batch.source_mask], **CLOSE)
-    assert_close(ours.follows(ours.whole(ours.states(batch))), answer.seq_relationship_logits, **CLOSE)
+    assert_close(
+        ours.follows(ours.whole(ours.states(batch), batch.source_mask)), answer.seq_relationship_logits, **CLOSE
+    )
 
 
 @torch.no_grad()
@@ -106,7 +108,9 @@ def test_classes_are_named_as_hugging_face_names_them():
 
 
 @pytest.mark.parametrize(
-    "changes", [{}, {"norm_position": "pre"}, {"classes": 3}, {"positions": "sinusoidal"}], ids=str
+    "changes",
+    [{}, {"norm_position": "pre"}, {"classes": 3}, {"classes": 3, "pooling": "mean"}, {"positions": "sinusoidal"}],
+    ids=str,
 )
 def test_padding_changes_nothing(changes):
     model = build(**changes)
@@ -123,6 +127,18 @@ def test_every_place_sees_both_ways():
     changed[:, 2] = (changed[:, 2] + 1) % 31
     other = LabelBatch(changed, batch.source_mask, batch.labels, batch.segments)
     assert ((model(other) - model(batch)).abs().amax(dim=2) > 1e-6)[batch.source_mask].all()
+
+
+@torch.no_grad()
+def test_a_text_as_a_whole_is_its_first_place_or_the_mean_of_its_places():
+    first, mean, batch = build(classes=3), build(classes=3, pooling="mean"), texts()
+    mean.load_state_dict(first.state_dict())
+    states = first.states(batch)
+    for row, length in enumerate(LENGTHS.tolist()):
+        assert_close(
+            mean.whole(states, batch.source_mask)[row], torch.tanh(mean.first(states[row, :length].mean(dim=0)))
+        )
+        assert_close(first.whole(states, batch.source_mask)[row], torch.tanh(first.first(states[row, 0])))
 
 
 def test_the_segments_are_told_apart():

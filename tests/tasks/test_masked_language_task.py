@@ -218,7 +218,7 @@ def test_which_text_follows_is_added_as_a_mean_to_the_mean(folder):
     task, model = make(folder, "data.next_sentence=true")
     batch = task.batches().take()
     loss = task.loss(model, batch, 0)
-    follows = F.cross_entropy(model.follows(model.whole(model.states(batch))), batch.follows)
+    follows = F.cross_entropy(model.follows(model.whole(model.states(batch), batch.source_mask)), batch.follows)
     assert_close(loss.total / loss.count, loss_by_hand(model, batch) / loss.count + follows, rtol=1e-5, atol=1e-5)
     assert loss.parts["nll"] == pytest.approx(float(loss_by_hand(model, batch).detach()), rel=1e-5)
 
@@ -259,7 +259,10 @@ def test_scores_are_those_of_every_gap_by_hand(folder, next_sentence, monkeypatc
     assert scores["accuracy"] == pytest.approx(100 * right / gaps)
     assert ("next_sentence" in scores) == next_sentence
     if next_sentence:
-        said = [model.follows(model.whole(model.states(batch))).argmax(dim=1) == batch.follows for batch in shown]
+        said = [
+            model.follows(model.whole(model.states(batch), batch.source_mask)).argmax(dim=1) == batch.follows
+            for batch in shown
+        ]
         assert scores["next_sentence"] == pytest.approx(100 * float(torch.cat(said).float().mean()))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from jumok.config_pictures import Augment, PictureData
+from jumok.config import Augment, PictureData
 from jumok.data.loader import Loader, room_for
 from jumok.errors import TrainingError
 from jumok.tasks.picture_batches import PictureBatches, normalise

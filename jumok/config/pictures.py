@@ -4,7 +4,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from jumok.config import Section, one_or_its_name
+from jumok.config.section import Section, one_or_its_name
 from jumok.errors import ConfigError
 
 Share = Annotated[float, Field(ge=0.0, le=1.0)]

@@ -1,0 +1,175 @@
+"""The [data] of a recipe about text: pairs of sentences, running text, or texts and their classes."""
+
+from typing import Any, ClassVar, Literal, Self
+
+from pydantic import Field, field_validator, model_validator
+
+from jumok.config.section import Section, one_is_a_list, one_or_its_name
+from jumok.errors import ConfigError
+
+
+class Corpus(Section):
+    """Parallel text: two files of lines, or one table with a column for each side."""
+
+    name: str = Field("", description="label in scores; the file's own name by default")
+    source: str = Field("", description="file with one source sentence a line (.gz allowed)")
+    target: str = Field("", description="file with the translations, line by line (.gz allowed)")
+    file: str = Field("", description="one .tsv, .csv, .jsonl or .parquet with both sides (.gz allowed)")
+    source_column: int | str = Field(0, description="column of the source: number from 0, or name in the header")
+    target_column: int | str = Field(1, description="column of the target: number from 0, or name in the header")
+
+    @model_validator(mode="after")
+    def one_kind_of_file(self) -> Self:
+        pair = bool(self.source) and bool(self.target)
+        if pair == bool(self.file) or bool(self.source) != bool(self.target):
+            raise ConfigError(
+                "a corpus needs either source and target (two files of lines) or file (one table); "
+                f"given: {', '.join(k for k in ('source', 'target', 'file') if getattr(self, k)) or 'none of them'}"
+            )
+        return self
+
+    @property
+    def label(self) -> str:
+        """The corpus' name in tables."""
+        return self.name or (self.file or self.source).rsplit("/", 1)[-1]
+
+
+class ParallelData(Section):
+    """Pairs of sentences: a built-in set, or files for each split."""
+
+    INSIDE = Corpus
+
+    set: str = Field("", description="a built-in set (jumok list) instead of files")
+    size: int = Field(0, ge=0, description="training pairs of a built-in set; 0 = its own default")
+    folder: str = Field(
+        "", description="folder of the files inside the data folder; jumok fetch writes to one of that name"
+    )
+    train: list[Corpus] = Field([], description="corpora to learn from", json_schema_extra=one_is_a_list)
+    val: list[Corpus] = Field([], description="corpora to score during training", json_schema_extra=one_is_a_list)
+    test: list[Corpus] = Field([], description="corpora for the final score", json_schema_extra=one_is_a_list)
+    hold_out: int = Field(
+        0, ge=0, description="pairs taken from train for val where val has no files; 0 = 5 %, at most 1000"
+    )
+    max_length: int = Field(256, ge=1, description="longer pairs (tokens, either side) are dropped")
+    max_ratio: float = Field(
+        0.0, ge=0.0, description="drop pairs whose lengths (characters) differ by more than this factor; 0 = off"
+    )
+    lowercase: bool = Field(False, description="fold case on both sides")
+    deduplicate: bool = Field(False, description="keep one copy of equal training pairs")
+
+    @field_validator("train", "val", "test", mode="before")
+    @classmethod
+    def one_corpus_is_a_list(cls, value: Any) -> Any:
+        return [value] if isinstance(value, dict) else value
+
+    @model_validator(mode="after")
+    def a_set_or_files(self) -> Self:
+        if bool(self.set) == bool(self.train):
+            raise ConfigError(
+                '[data] needs either set = "NAME" (a built-in set, see jumok list) or train = {…} (files)'
+            )
+        return self
+
+
+class TextFile(Section):
+    """Running text: a file of it, or a column of a table."""
+
+    name: str = Field("", description="label in scores; the file's own name by default")
+    file: str = Field(description="plain text, or a .tsv, .csv, .jsonl or .parquet table (.gz allowed)")
+    column: int | str = Field(0, description="a table's column with the text: number from 0, or name in the header")
+
+    @property
+    def label(self) -> str:
+        """The file's name in tables."""
+        return self.name or self.file.rsplit("/", 1)[-1]
+
+
+class TextData(Section):
+    """Running text: a built-in set, or files for each split."""
+
+    INSIDE = TextFile
+
+    set: str = Field("", description="a built-in set (jumok list) instead of files")
+    folder: str = Field(
+        "", description="folder of the files inside the data folder; jumok fetch writes to one of that name"
+    )
+    train: list[TextFile] = Field([], description="files to learn from", json_schema_extra=one_or_its_name)
+    val: list[TextFile] = Field([], description="files to score during training", json_schema_extra=one_or_its_name)
+    test: list[TextFile] = Field([], description="files for the final score", json_schema_extra=one_or_its_name)
+    documents: Literal["file", "paragraph", "line"] = Field(
+        "file", description="what a document is in plain text; a table has one a row"
+    )
+    hold_out: float = Field(
+        0.05, gt=0.0, lt=1.0, description="share of the training text taken for val where val has no files"
+    )
+    separate: bool = Field(False, description="documents that share a block do not see each other")
+    lowercase: bool = Field(False, description="fold case")
+
+    @field_validator("train", "val", "test", mode="before")
+    @classmethod
+    def one_file_is_a_list(cls, value: Any) -> Any:
+        files = value if isinstance(value, list) else [value]
+        return [{"file": file} if isinstance(file, str) else file for file in files]
+
+
+class GapData(TextData):
+    """Running text with words hidden, to be found."""
+
+    gaps: float = Field(0.15, gt=0.0, lt=1.0, description="share of tokens to be found")
+    whole_words: bool = Field(False, description="hide all tokens of a word together")
+    next_sentence: bool = Field(False, description="also ask whether the second half of a text follows the first")
+
+    @model_validator(mode="after")
+    def texts_are_apart_anyway(self) -> Self:
+        if self.separate:
+            raise ConfigError(
+                "data.separate is for the language task, which packs documents into blocks; here each text is a row of "
+                "its own: take it out"
+            )
+        return self
+
+
+class LabelledFile(Section):
+    """A table of texts and their classes."""
+
+    name: str = Field("", description="label in scores; the file's own name by default")
+    file: str = Field(description="a .tsv, .csv, .jsonl or .parquet table (.gz allowed)")
+    text: int | str = Field(0, description="column of the text: number from 0, or name in the header")
+    second: int | str = Field("", description="column of a second text, where the class belongs to two; '' = none")
+    label: int | str = Field(1, description="column of the class: number from 0, or name in the header")
+
+    @property
+    def shown(self) -> str:
+        """The file's name in tables."""
+        return self.name or self.file.rsplit("/", 1)[-1]
+
+
+class LabelledData(Section):
+    """Texts and their classes."""
+
+    INSIDE = LabelledFile
+    FILLED_IN: ClassVar[tuple[str, ...]] = ("labels",)
+
+    folder: str = Field("", description="folder of the files inside the data folder")
+    train: list[LabelledFile] = Field(description="tables to learn from", json_schema_extra=one_is_a_list)
+    val: list[LabelledFile] = Field([], description="tables to score during training", json_schema_extra=one_is_a_list)
+    test: list[LabelledFile] = Field([], description="tables for the final score", json_schema_extra=one_is_a_list)
+    labels: list[str] = Field([], description="the classes in order; those of the training data, sorted, where empty")
+    limit: int = Field(0, ge=0, description="learn from so many examples only, drawn at random; 0 = all")
+    hold_out: int = Field(
+        0, ge=0, description="examples taken from train for val where val has no files; 0 = 5 %, at most 1000"
+    )
+    max_length: int = Field(128, ge=4, description="longer texts (tokens) are cut")
+    lowercase: bool = Field(False, description="fold case")
+
+    @field_validator("train", "val", "test", mode="before")
+    @classmethod
+    def one_file_is_a_list(cls, value: Any) -> Any:
+        return [value] if isinstance(value, dict) else value
+
+    @field_validator("labels")
+    @classmethod
+    def labels_differ(cls, value: list[str]) -> list[str]:
+        if len(set(value)) < len(value):
+            raise ConfigError(f"data.labels names a class twice: {', '.join(value)}")
+        return value

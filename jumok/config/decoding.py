@@ -1,0 +1,43 @@
+"""The [decoding] of a recipe."""
+
+from typing import Annotated, Self
+
+from pydantic import Field, model_validator
+
+from jumok.config.section import Section
+from jumok.errors import ConfigError
+
+
+class DecodingConfig(Section):
+    """How an answer is searched for. Every value can be changed when translating."""
+
+    beam: int = Field(5, ge=1, description="hypotheses kept a sentence; 1 = greedy")
+    n_best: int = Field(1, ge=1, description="answers returned a sentence, at most beam")
+    length_penalty: float = Field(1.0, description="log-probability is divided by length to this power")
+    coverage_penalty: float = Field(0.0, ge=0.0, description="punish source words nobody looked at (GNMT's beta)")
+    no_repeat_ngram: int = Field(0, ge=0, description="no n-gram of this size twice; 0 = off")
+    min_length: int = Field(0, ge=0, description="tokens before the end is allowed")
+    max_length: int = Field(0, ge=0, description="most tokens of an answer; 0 = twice the source plus 10")
+    sample: bool = Field(False, description="draw at random instead of searching")
+    temperature: float = Field(1.0, gt=0.0, allow_inf_nan=False)
+    top_k: int = Field(0, ge=0, description="draw from the k likeliest; 0 = all")
+    top_p: float = Field(1.0, gt=0.0, le=1.0, description="draw from the likeliest that make up this share")
+    min_p: float = Field(0.0, ge=0.0, lt=1.0, description="draw from those at least this share as likely as the first")
+    repetition_penalty: float = Field(
+        1.0, ge=1.0, allow_inf_nan=False, description="make tokens already written less likely (CTRL's); 1 = off"
+    )
+    stop: list[Annotated[str, Field(min_length=1)]] = Field(
+        [], description="end before any of these texts (language models)"
+    )
+    seed: int = Field(1, ge=0)
+    batch_size: int = Field(64, ge=1, description="sentences decoded side by side")
+
+    @model_validator(mode="after")
+    def n_best_fits_the_beam(self) -> Self:
+        if self.n_best > self.beam and not self.sample:
+            raise ConfigError(
+                f"n_best ({self.n_best}) needs a beam at least as wide, not {self.beam}; set beam = {self.n_best}"
+            )
+        if 0 < self.max_length < self.min_length:
+            raise ConfigError(f"min_length ({self.min_length}) is above max_length ({self.max_length})")
+        return self

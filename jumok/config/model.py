@@ -1,0 +1,53 @@
+"""The [model] of a recipe: what the models' own sections share."""
+
+from typing import Any, ClassVar
+
+from pydantic import Field, model_validator
+
+from jumok.config.section import Section
+from jumok.errors import ConfigError, did_you_mean
+
+
+class ModelConfig(Section):
+    """Sizes and options of a model. A preset gives sizes that single keys override."""
+
+    PRESETS: ClassVar[dict[str, dict[str, Any]]] = {}
+    EXTRA_TOKENS: ClassVar[int] = 0  # rows of the vocabulary behind the tokenizer's own, such as the mark of a gap
+
+    name: str
+    preset: str = Field("", description="a named set of sizes; keys given beside it win")
+
+    @model_validator(mode="before")
+    @classmethod
+    def fill_in_preset(cls, values: Any) -> Any:
+        preset = values.get("preset", "") if isinstance(values, dict) else ""
+        if preset and preset not in cls.PRESETS:
+            raise ConfigError(f"model.preset = '{preset}' does not exist; {did_you_mean(str(preset), cls.PRESETS)}")
+        return {**cls.PRESETS[preset], **values} if preset else values
+
+
+class PairModelConfig(ModelConfig):
+    """A model that turns one sequence of tokens into another."""
+
+    FILLED_IN: ClassVar[tuple[str, ...]] = ("source_vocabulary", "target_vocabulary")
+
+    source_vocabulary: int = Field(0, ge=0, description="filled in from the tokenizer")
+    target_vocabulary: int = Field(0, ge=0, description="filled in from the tokenizer")
+
+
+class TextModelConfig(ModelConfig):
+    """A model that reads one sequence of tokens."""
+
+    FILLED_IN: ClassVar[tuple[str, ...]] = ("vocabulary",)
+
+    vocabulary: int = Field(0, ge=0, description="filled in from the tokenizer")
+
+
+class PictureModelConfig(ModelConfig):
+    """A model that reads a picture."""
+
+    FILLED_IN: ClassVar[tuple[str, ...]] = ("picture_size", "channels", "classes")
+
+    picture_size: int = Field(0, ge=0, description="filled in from data.size: pixels a side")
+    channels: int = Field(0, ge=0, description="filled in from the data: 1 for grey, 3 for colour")
+    classes: int = Field(0, ge=0, description="filled in from the data")

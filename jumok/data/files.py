@@ -1,0 +1,123 @@
+"""Text files, plain or .gz: found, hashed, and read line by line. What is no UTF-8 text is refused with its cure."""
+
+import gzip
+import hashlib
+import zlib
+from collections.abc import Iterator, Sequence
+from io import BufferedReader
+from pathlib import Path
+
+from jumok.errors import DataError
+
+
+def find_file(file: str, folders: Sequence[Path]) -> Path:
+    """Return where file is: itself if absolute, else inside the first of folders that holds it."""
+    places = [Path(file)] if Path(file).is_absolute() else [Path(folder) / file for folder in folders]
+    for place in places:
+        if place.exists():
+            return place
+    looked = ", ".join(str(place) for place in places) or "no folder at all"
+    raise DataError(
+        f"{file} was not found; looked at {looked}.\n"
+        "Pass --data FOLDER (or set JUMOK_DATA) to say where the files are; jumok fetch downloads public sets."
+    )
+
+
+def content_hash(paths: Sequence[Path]) -> str:
+    """Return the sha256 of the files' contents; of one file, the same as sha256sum prints."""
+    digest = hashlib.sha256()
+    for index, path in enumerate(paths):
+        size = 0
+        try:
+            with open(path, "rb") as file:
+                while block := file.read(1 << 20):
+                    digest.update(block)
+                    size += len(block)
+        except OSError as error:
+            raise unreadable(path, error) from None
+        if index < len(paths) - 1:  # so that moving a line from one file to the next is noticed
+            digest.update(b"\xff" + size.to_bytes(8, "big"))
+    return digest.hexdigest()
+
+
+def read_lines(path: Path) -> Iterator[str]:
+    """Yield the lines of a UTF-8 file, plain or .gz, without their ends; only \\n and \\r\\n end a line."""
+    number = 0
+    try:
+        with _open(path) as file:
+            _refuse_binary(path, file.peek(1 << 13))
+            for number, raw in enumerate(file, start=1):
+                line = raw.removesuffix(b"\n").removesuffix(b"\r")
+                if number == 1:
+                    line = line.removeprefix(b"\xef\xbb\xbf")
+                    if not line and raw[-1:] != b"\n":  # a byte order mark and nothing else
+                        number = 0
+                        break
+                if b"\0" in raw:
+                    raise _binary(path, number)
+                try:
+                    text = line.decode("utf-8")
+                except UnicodeDecodeError:
+                    raise _wrong_encoding(path, number, _guess_encoding(line)) from None
+                yield text
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise DataError(
+            f"{path} is a broken or cut-off gzip file (after line {number:,}: {error}); download or compress it again."
+        ) from None
+    except OSError as error:
+        raise unreadable(path, error) from None
+    if number == 0:
+        raise DataError(f"{path} is empty; a file with one sentence or row a line is needed.")
+
+
+def _open(path: Path) -> gzip.GzipFile | BufferedReader:
+    return gzip.open(path, "rb") if path.suffix.lower() == ".gz" else open(path, "rb")
+
+
+def unreadable(path: Path, error: OSError) -> DataError:
+    if isinstance(error, IsADirectoryError):
+        return DataError(f"{path} is a folder; a file is needed.")
+    if isinstance(error, FileNotFoundError):
+        return DataError(f"{path} does not exist; check its name, or pass --data FOLDER.")
+    return DataError(f"{path} cannot be read ({error.strerror or error}); check the file and its permissions.")
+
+
+# --- encodings
+
+
+def _refuse_binary(path: Path, head: bytes) -> None:
+    """Raise if the beginning of a file is no text, or UTF-16: a byte order mark, or NUL in every other byte only."""
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise _wrong_encoding(path, 1, "UTF-16")
+    if b"\0" not in head:
+        return
+    for name, high, low in (("UTF-16LE", head[1::2], head[0::2]), ("UTF-16BE", head[0::2], head[1::2])):
+        if 0 not in low and 2 * high.count(0) > len(high) > 1:
+            raise _wrong_encoding(path, 1, name)
+    raise _binary(path, head[: head.index(0)].count(b"\n") + 1)
+
+
+def _binary(path: Path, number: int) -> DataError:
+    return DataError(f"{path} is a binary file (line {number:,} holds NUL bytes); plain UTF-8 text is needed.")
+
+
+def _guess_encoding(line: bytes) -> str:
+    """Return the likeliest encoding of a line that is no UTF-8: Korean if all of it is Hangul, else Western."""
+    try:
+        high = [letter for letter in line.decode("euc_kr") if not letter.isascii()]
+        if all("가" <= letter <= "힣" for letter in high):
+            return "CP949"
+    except UnicodeDecodeError:
+        pass
+    return "LATIN1"
+
+
+def _wrong_encoding(path: Path, number: int, guess: str) -> DataError:
+    if path.suffix.lower() == ".gz":
+        cure = f"gunzip -c {path} | iconv -f {guess} -t UTF-8 | gzip > utf8-{path.name}"
+    else:
+        cure = f"iconv -f {guess} -t UTF-8 {path} > utf8-{path.name}"
+    names = {"LATIN1": "Latin-1", "CP949": "CP949 (Korean)"}
+    return DataError(
+        f"{path} is not UTF-8 (line {number:,}; it looks like {names.get(guess, guess)}); convert it with\n{cure}"
+    )
