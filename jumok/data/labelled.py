@@ -25,7 +25,7 @@ from jumok.data.tokenizer import Tokenizer
 from jumok.errors import ConfigError, DataError, did_you_mean
 
 Example = tuple[str, str, str]  # text, second text or nothing, class
-FORMAT = 1
+FORMAT = 2
 CHUNK = 10_000
 SIDES = ("first", "second")
 
@@ -45,7 +45,7 @@ class LabelStore:
                     part: map_array(folder / f"{side}.{part}", kind)
                     for part, kind in parts_of(facts["id_type"]).items()
                 }
-                sides.append(TokenSide(arrays["ids"], arrays["offsets"]))
+                sides.append(TokenSide(arrays["ids"], arrays["offsets"], words=arrays["words"]))
                 self._texts.append((arrays["text"], arrays["text_offsets"]))
             self.first, self.second = sides
             self.classes = map_array(folder / "classes", "<i4")
@@ -59,6 +59,11 @@ class LabelStore:
 
     def __len__(self) -> int:
         return len(self.classes)
+
+    @property
+    def sides(self) -> tuple[TokenSide, TokenSide]:
+        """The texts and the second texts."""
+        return self.first, self.second
 
     def text(self, index: int) -> tuple[str, str]:
         """Return the text, and the second one or nothing, as tidied."""
@@ -99,7 +104,7 @@ def build_label_store(
                     skipped += 1
             for number, writer in enumerate(writers):
                 texts = [row[number] for row in kept]
-                writer.write([(text, ids, []) for text, ids in zip(texts, tokenizer.encode(texts), strict=True)])
+                writer.write([(text, *cut) for text, cut in zip(texts, tokenizer.encode_words(texts), strict=True)])
             classes.write(np.array(named, dtype="<i4").tobytes())
             done += len(chunk)
             progress(done)

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from jumok.data.batching import BatchStream
-from jumok.data.store import PairStore, TokenSide
-from jumok.data.subwords import SubwordSampler
+from jumok.data.epochs import EpochSides
+from jumok.data.store import PairStore
 from jumok.data.tokenizer import END, PAD, START, Tokenizer
 from jumok.nn.batch import PairBatch
 from jumok.nn.masks import padding_mask
@@ -53,32 +53,20 @@ class PairBatches:
         progress: Callable[[int, int], None] | None = None,
     ) -> None:
         self.store, self.tokenizers = store, tokenizers
-        longest = min(max_length, batch_tokens)  # subword dropout must not make a sentence too long for either
-        sides = zip(tokenizers, (store.source, store.target), subword_dropout, strict=True)
-        self.samplers = [
-            SubwordSampler(tokenizer, side, rate, 2 * seed + number, longest=longest - 1, progress=progress)
-            if rate
-            else None
-            for number, (tokenizer, side, rate) in enumerate(sides)
-        ]
-        self.epoch = -1
-        self.sides = (store.source, store.target)  # as self.epoch sees them
+        self.sides = EpochSides(
+            (store.source, store.target),
+            tokenizers,
+            subword_dropout,
+            seed=seed,
+            longest=min(max_length, batch_tokens) - 1,  # the end token comes behind it
+            progress=progress,
+        )
         self.stream = BatchStream(self.lengths, batch_tokens=batch_tokens, seed=seed)
 
     def lengths(self, epoch: int) -> Ids:
         """Return the (N, 2) lengths of an epoch's examples, end tokens included."""
-        source, target = self._epoch(epoch)
+        source, target = self.sides.epoch(epoch)
         return np.stack([source.lengths + 1, target.lengths + 1], axis=1)
-
-    def _epoch(self, epoch: int) -> tuple[TokenSide, TokenSide]:
-        if self.epoch != epoch:
-            source, target = self.samplers
-            self.epoch = epoch
-            self.sides = (
-                source.epoch(epoch) if source else self.store.source,
-                target.epoch(epoch) if target else self.store.target,
-            )
-        return self.sides
 
     @property
     def position(self) -> tuple[int, int]:
@@ -92,7 +80,7 @@ class PairBatches:
     def take(self) -> PairBatch:
         """Return the next batch."""
         epoch, indices = next(self.stream)
-        source, target = self._epoch(epoch)
+        source, target = self.sides.epoch(epoch)
         return collate([(source[i], target[i]) for i in indices])
 
     def describe(self, batch: PairBatch) -> str:

@@ -16,9 +16,11 @@ from torch import Tensor, nn
 
 from jumok.config import LabelledData
 from jumok.data.batching import BatchStream, largest_batch, padding_share, plan_batches
+from jumok.data.epochs import EpochSides
 from jumok.data.labelled import LabelledCorpora, LabelStore
 from jumok.data.parallel import Progress, Split
 from jumok.data.sources import tidy
+from jumok.data.store import TokenSide
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import ConfigError
 from jumok.evaluation.labels import score_labels
@@ -32,16 +34,26 @@ from jumok.tasks.survey import Lengths, Survey, unknown_share, vocabulary_proble
 
 SCORES = ("loss", "accuracy", "macro_f1")
 BATCH_TOKENS = 8192  # of an evaluation
+Sides = tuple[TokenSide, ...]  # the texts and the second texts
 
 
 class LabelBatches:
     """The endless stream of training batches, each a pure function of seed, epoch and place."""
 
     def __init__(self, task: "TextClassification", store: LabelStore) -> None:
-        training = task.recipe.training
+        training, dropout = task.recipe.training, task.recipe.tokenizer.dropout
         self.task, self.store = task, store
-        lengths = task.lengths(store)
-        self.stream = BatchStream(lambda epoch: lengths, batch_tokens=training.batch_tokens, seed=training.seed)
+        self.sides = EpochSides(
+            store.sides,
+            (task.tokenizer, task.tokenizer),
+            (dropout, dropout),
+            seed=training.seed,
+            longest=task.data.max_length,
+            progress=lambda done, total: task.corpora.progress(f"cutting {total:,} words into other subwords", done),
+        )
+        self.stream = BatchStream(
+            lambda epoch: task.lengths(self.sides.epoch(epoch)), batch_tokens=training.batch_tokens, seed=training.seed
+        )
 
     @property
     def position(self) -> tuple[int, int]:
@@ -54,8 +66,8 @@ class LabelBatches:
 
     def take(self) -> LabelBatch:
         """Return the next batch."""
-        _, indices = next(self.stream)
-        return self.task.batch(self.store, indices)
+        epoch, indices = next(self.stream)
+        return self.task.batch(self.store, indices, self.sides.epoch(epoch))
 
     def describe(self, batch: LabelBatch) -> str:
         """Return a batch's size and its first example, for a message."""
@@ -84,9 +96,9 @@ class TextClassification:
     ) -> Self:
         """Return the task of a recipe; its tokenizer is trained where none is given, its data read when needed."""
         assert isinstance(recipe.data, LabelledData)
-        if not recipe.tokenizer.shared or recipe.tokenizer.dropout or recipe.tokenizer.target_dropout:
+        if not recipe.tokenizer.shared or recipe.tokenizer.target_dropout:
             raise ConfigError(
-                "tokenizer.shared = false and subword dropout are for translation; take them out of [tokenizer]"
+                "tokenizer.shared = false and target_dropout are for translation; take them out of [tokenizer]"
             )
         given = None if tokenizers is None else tokenizers["text"]
         return cls(recipe, LabelledCorpora(recipe.data, recipe.tokenizer, folders, progress, given))
@@ -146,14 +158,16 @@ class TextClassification:
                 f"set data.max_length = {limit}, or model.max_positions = {self.data.max_length}"
             )
 
-    def lengths(self, store: LabelStore) -> Ids:
-        """Return the (N, 2) lengths of rows, twice the same: there is one side."""
-        lengths = row_length(store.first.lengths, store.second.lengths, self.data.max_length)
+    def lengths(self, sides: Sides) -> Ids:
+        """Return the (N, 2) lengths of rows, twice the same: both texts stand in one row."""
+        first, second = sides
+        lengths = row_length(first.lengths, second.lengths, self.data.max_length)
         return np.stack([lengths, lengths], axis=1)
 
-    def batch(self, store: LabelStore, indices: Sequence[int] | Ids) -> LabelBatch:
-        """Return the batch of some examples."""
-        rows = [make_row(store.first[i], store.second[i], self.data.max_length) for i in indices]
+    def batch(self, store: LabelStore, indices: Sequence[int] | Ids, sides: Sides | None = None) -> LabelBatch:
+        """Return the batch of some examples, their texts as an epoch sees them or as they are stored."""
+        first, second = sides or store.sides
+        rows = [make_row(first[i], second[i], self.data.max_length) for i in indices]
         source, mask, segments = pad_rows(rows)
         labels = torch.from_numpy(store.classes[np.asarray(indices)].astype(np.int64))
         return LabelBatch(source, mask, labels, segments)
@@ -189,7 +203,7 @@ class TextClassification:
         self, model: nn.Module, store: LabelStore, progress: Callable[[int], None] = lambda done: None
     ) -> tuple[Tensor, Tensor]:
         """Return logits (N, classes) and the true classes (N,) of a store, in its order."""
-        lengths, device = self.lengths(store), next(model.parameters()).device
+        lengths, device = self.lengths(store.sides), next(model.parameters()).device
         found = torch.zeros(len(store), len(self.labels))
         for indices in plan_batches(lengths, batch_tokens=max(BATCH_TOKENS, int(lengths.max())), seed=0, epoch=0):
             found[torch.from_numpy(indices)] = model(self.batch(store, indices).to(device)).float().cpu()
@@ -207,7 +221,7 @@ class TextClassification:
     def survey(self) -> Survey:
         """Return the data at a glance, for the doctor."""
         store, held_out, training = self.corpora.train, self.open_split("val"), self.recipe.training
-        lengths = self.lengths(store)
+        lengths = self.lengths(store.sides)
         plan = plan_batches(lengths, batch_tokens=training.batch_tokens, seed=training.seed, epoch=0)
         largest = largest_batch(lengths, plan)
         classes = np.bincount(store.classes, minlength=len(self.labels))
