@@ -13,15 +13,19 @@ from rich.console import Console
 from jumok.catalogue import MODELS, TASKS, model_class, task_class
 from jumok.comparison import Comparison, compare_runs, draw_lengths, name_runs
 from jumok.config import DecodingConfig, TokenizerConfig, TrainingConfig
+from jumok.data.files import read_lines
 from jumok.data.parallel import Progress
 from jumok.doctor import Report, examine
 from jumok.errors import ConfigError, RunError
 from jumok.export.huggingface import read_folder
+from jumok.export.parity import Parity
+from jumok.exporting import export_run
 from jumok.job import Job, build_model, check_same_tokenizer, folders_for, prepare_job, silent, start_from
 from jumok.lens.picture import check_can_draw
 from jumok.nn.device import choose_device
 from jumok.predictors.base import Predictor
 from jumok.predictors.classifier import TextClassifier
+from jumok.predictors.exported import ExportedTranslator
 from jumok.predictors.filler import Filler
 from jumok.predictors.picture_classifier import PictureClassifier
 from jumok.predictors.translator import Translator
@@ -48,6 +52,7 @@ __all__ = [
     "check",
     "compare",
     "evaluate",
+    "export",
     "load",
     "new_recipe",
     "prepare_job",
@@ -78,6 +83,9 @@ def train(
 def load(run: str | Path, *, checkpoint: str = "best", device: str = "auto") -> Predictor:
     """Return a run's model ready for use, with its best weights unless another checkpoint is named."""
     opened = Run.open(run)
+    if opened.facts.get("engine"):
+        task = task_class(opened.recipe.task).open(opened.recipe, opened.data_folders, tokenizers=opened.tokenizers)
+        return ExportedTranslator(opened, task)
     weights = Checkpoints(opened.folder).load_weights(checkpoint)
     model = build_model(opened.recipe)
     try:
@@ -114,6 +122,25 @@ def import_model(folder: str | Path, run: str | Path) -> tuple[Predictor, list[s
     )
     Checkpoints(target).save(0, weights=own, training={}, facts={}, best=True)
     return load(target), found.missing
+
+
+def export(
+    run: str | Path,
+    folder: str | Path,
+    *,
+    to: str = "ctranslate2",
+    source: str | Path | None = None,
+    data: str | Path | None = None,
+    checkpoint: str = "best",
+    progress: Callable[[int], None] = lambda done: None,
+) -> Parity:
+    """Write a translator into folder for another engine, and return how alike the two answer held-out sentences."""
+    predictor = load(run, checkpoint=checkpoint)
+    if data is not None:
+        corpora = predictor.task.corpora
+        corpora.folders = [*folders_for(predictor.run.recipe, None, data), *corpora.folders]
+    texts = [line for line in read_lines(Path(source)) if line.strip()] if source else []
+    return export_run(predictor, Path(folder), kind=to, texts=texts, progress=progress)
 
 
 def load_for(kind: type[Kind], run: str | Path, *, checkpoint: str = "best", device: str = "auto") -> Kind:

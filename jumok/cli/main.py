@@ -10,6 +10,7 @@ from jumok.cli.check import check
 from jumok.cli.classify import classify
 from jumok.cli.compare import compare
 from jumok.cli.evaluate import evaluate
+from jumok.cli.export import export
 from jumok.cli.fetch import fetch
 from jumok.cli.fill import fill
 from jumok.cli.generate import generate
@@ -42,6 +43,7 @@ app.command()(classify)
 app.command()(fill)
 app.command()(look)
 app.command("import")(import_)
+app.command()(export)
 app.command()(fetch)
 app.command()(cache)
 app.command()(schema)

@@ -81,8 +81,7 @@ class Translator(Predictor):
             options = DecodingConfig.parse(options.model_dump() | {"beam": beam}, "decoding")
         sources = self.read(texts, warn=warn)
         real = [number for number, ids in enumerate(sources) if len(ids)]
-        found = self.task.answer(
-            self.model,
+        found = self.search(
             [sources[number] for number in real],
             options=options,
             progress=progress,
@@ -92,6 +91,17 @@ class Translator(Predictor):
         for number, answers in zip(real, found, strict=True):
             results[number] = answers
         return results
+
+    def search(
+        self,
+        sources: Sequence[Ids],
+        *,
+        options: DecodingConfig,
+        prefixes: Sequence[str] | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> list[list[Answer]]:
+        """Return the translations of each source's ids, none of them empty, best first."""
+        return self.task.answer(self.model, sources, options=options, prefixes=prefixes, progress=progress)
 
     def read(self, texts: Sequence[str], *, warn: Callable[[str], None] = lambda message: None) -> list[Ids]:
         """Return the ids of texts; one that is too long is cut at a sentence or word, with a warning."""
@@ -173,9 +183,7 @@ class Translator(Predictor):
         """
         ids = self.read([text], warn=warn)[0]
         answer = (
-            self._given(target)
-            if target is not None
-            else self.task.answer(self.model, [ids], options=options or self.options)[0][0]
+            self._given(target) if target is not None else self.search([ids], options=options or self.options)[0][0]
         )
         limit = int(getattr(self.model, "limit", 0)) or len(answer.ids) + 1
         source, written = self.task.source_tokenizer.labels(list(ids)), answer.tokens[: limit - 1]
@@ -224,12 +232,16 @@ class Translator(Predictor):
             return {corpus.label: self.task.corpora.corpus_store(corpus)}
         return self.task.open_split(split)  # type: ignore[arg-type]
 
+    def mean_loss(self, store: PairStore) -> float:
+        """Return the mean −log p of a store's target tokens."""
+        return self.task.mean_loss(self.model, store)
+
     def _score(self, store: PairStore, options: DecodingConfig, progress: Callable[[int], None]) -> dict[str, Any]:
         texts = [store.text(number) for number in range(len(store))]
         cut: list[str] = []
         answers = self.answers([source for source, _ in texts], options=options, progress=progress, warn=cut.append)
         written, references = [found[0].text for found in answers], [reference for _, reference in texts]
-        loss = self.task.mean_loss(self.model, store)
+        loss = self.mean_loss(store)
         lengths = [int(length) for length in store.lengths[:, 0]]
         return {
             **asdict(score_texts(written, references)),

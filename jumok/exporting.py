@@ -1,0 +1,81 @@
+"""What `jumok export` does: a run's model in another engine's files, used only if it answers as the run does.
+
+Translator → files in DIR.new → opened again → the same held-out sentences through both → parity → renamed DIR
+
+An exported folder is a run of its own: it has recipe and tokenizers, and `jumok translate DIR` needs nothing else.
+"""
+
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from jumok.config import DecodingConfig
+from jumok.errors import ConfigError, RunError, did_you_mean
+from jumok.export.ctranslate2 import write_ctranslate2
+from jumok.export.parity import Parity, compare
+from jumok.predictors.base import Predictor
+from jumok.predictors.exported import ExportedTranslator
+from jumok.predictors.translator import Translator
+from jumok.run import Run
+
+SENTENCES = 200  # held out, that both must answer alike
+KINDS = ("ctranslate2",)
+Tell = Callable[[int], None]
+
+
+def export_run(
+    predictor: Predictor,
+    folder: Path,
+    *,
+    kind: str,
+    texts: Sequence[str] = (),
+    progress: Tell = lambda done: None,
+) -> Parity:
+    """Write a translator into folder for another engine; return how alike the two answer, or refuse it."""
+    if kind not in KINDS:
+        raise ConfigError(f"--to {kind}: {did_you_mean(kind, KINDS)}")
+    if not isinstance(predictor, Translator) or isinstance(predictor, ExportedTranslator):
+        raise ConfigError(f"{predictor.run.folder} is no run of a translator; jumok exports those to {kind}")
+    if folder.exists() and any(folder.iterdir()):
+        raise RunError(f"{folder} is there already; choose another folder, or remove it")
+    sentences = list(texts) or held_out(predictor)
+    fresh = folder.with_name(f".{folder.name}.new")
+    shutil.rmtree(fresh, ignore_errors=True)
+    try:
+        write_ctranslate2(predictor.model, fresh)
+        facts = {
+            "data_folders": [str(path) for path in predictor.run.data_folders],
+            "engine": kind,
+            "exported": str(predictor.run.folder.absolute()),
+            "limit": int(getattr(predictor.model, "limit", 0)),
+            "parameters": sum(parameter.numel() for parameter in predictor.model.parameters()),
+        }
+        made = Run.create(fresh, predictor.run.recipe, tokenizers=predictor.task.tokenizers, facts=facts)
+        parity = check(predictor, ExportedTranslator(made, predictor.task), sentences, progress=progress)
+        if not parity.holds:
+            raise RunError(f"the export of {predictor.run.folder} to {kind} is wrong and was not kept: {parity}")
+        parity.save(fresh / "parity.json")
+        fresh.rename(folder)
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+    return parity
+
+
+def held_out(predictor: Translator) -> list[str]:
+    """Return sentences of the run's val data."""
+    found = [
+        store.text(number)[0] for store in predictor.task.open_split("val").values() for number in range(len(store))
+    ]
+    return found[:: max(len(found) // SENTENCES, 1)][:SENTENCES]
+
+
+def check(ours: Translator, theirs: Translator, texts: Sequence[str], *, progress: Tell) -> Parity:
+    """Return how alike two translators answer."""
+    options = DecodingConfig.parse(
+        ours.options.model_dump() | {"sample": False, "coverage_penalty": 0.0, "n_best": 1}, "decoding"
+    )
+    answers = []
+    for translator in (ours, theirs):
+        found = translator.answers(texts, options=options, progress=progress)
+        answers.append([(best.text, best.score) for best, *_ in found])
+    return compare(texts, *answers)
