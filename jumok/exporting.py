@@ -71,9 +71,8 @@ def held_out(predictor: Translator) -> list[str]:
 
 def check(ours: Translator, theirs: Translator, texts: Sequence[str], *, progress: Tell) -> Parity:
     """Return how alike two translators answer."""
-    options = DecodingConfig.parse(
-        ours.options.model_dump() | {"sample": False, "coverage_penalty": 0.0, "n_best": 1}, "decoding"
-    )
+    kept = {key: getattr(ours.options, key) for key in ("beam", "length_penalty", "max_length")}
+    options = DecodingConfig(**kept)
     answers = []
     for translator in (ours, theirs):
         found = translator.answers(texts, options=options, progress=progress)

@@ -16,7 +16,6 @@ from jumok.run import Run
 from jumok.tasks.pairs import Ids
 from jumok.tasks.translation import Answer, Translation
 
-CHUNK = 512  # sentences between two signs of progress
 SENTENCES = 32  # side by side; fewer than its default, so that both cores have work and padding is small
 
 
@@ -43,10 +42,14 @@ class ExportedTranslator(Translator):
             raise RunError(f"{run.folder}: CTranslate2 cannot read it ({error}); export it again") from None
 
     @property
+    def limit(self) -> int:
+        """The longest sequence the model can take, or 0 where there is no end."""
+        return int(self.run.facts["limit"])
+
+    @property
     def longest_source(self) -> int:
         """The most source tokens the model was made for, end token included."""
-        limit = int(self.run.facts["limit"])
-        return min(limit, self.task.data.max_length) if limit else self.task.data.max_length
+        return min(self.limit, self.task.data.max_length) if self.limit else self.task.data.max_length
 
     def search(
         self,
@@ -57,45 +60,48 @@ class ExportedTranslator(Translator):
         progress: Callable[[int], None] | None = None,
     ) -> list[list[Answer]]:
         """Return the translations of each source's ids, none of them empty, best first."""
-        refuse_what_it_cannot(options)
-        forced = [self._target_ids(prefix) for prefix in prefixes] if prefixes else [[] for _ in sources]
+        refuse_what_it_cannot(options, prefixes=bool(prefixes))
+        names = [names_of(ids) for ids in sources]
+        groups: dict[int, list[int]] = {}  # a call has one limit for all of its sentences
+        for number in sorted(range(len(sources)), key=lambda number: -len(sources[number])):
+            longest = options.max_length or 2 * (len(sources[number]) + 1) + 10
+            groups.setdefault(min(longest, self.limit) if self.limit else longest, []).append(number)
+        calls = []
+        for limit, numbers in groups.items():
+            for first in range(0, len(numbers), SENTENCES):
+                chosen = numbers[first : first + SENTENCES]
+                waiting = self.engine.translate_batch(
+                    [names[number] for number in chosen],
+                    beam_size=options.beam,
+                    num_hypotheses=options.n_best,
+                    length_penalty=options.length_penalty,
+                    min_decoding_length=0,  # its default is 1
+                    max_decoding_length=limit,
+                    return_scores=True,
+                    asynchronous=True,  # its own threads take a call each
+                )
+                calls.append((chosen, limit, waiting))
         found: list[list[Answer]] = [[] for _ in sources]
-        order = sorted(range(len(sources)), key=lambda number: -len(sources[number]))  # alike lengths side by side
-        for first in range(0, len(order), CHUNK):
-            numbers = order[first : first + CHUNK]
-            longest = options.max_length or 2 * (len(sources[numbers[0]]) + 1) + 10
-            results = self.engine.translate_batch(
-                [names_of(sources[number]) for number in numbers],
-                target_prefix=[names_of(forced[number]) for number in numbers] if prefixes else None,
-                beam_size=options.beam,
-                num_hypotheses=options.n_best,
-                length_penalty=options.length_penalty,
-                no_repeat_ngram_size=options.no_repeat_ngram,
-                repetition_penalty=options.repetition_penalty,
-                min_decoding_length=max(options.min_length, 1),
-                max_decoding_length=longest,
-                max_batch_size=SENTENCES,
-                return_scores=True,
-            )
-            for number, result in zip(numbers, results, strict=True):
+        for chosen, limit, waiting in calls:
+            for number, result in zip(chosen, waiting, strict=True):
+                done = result.result()
                 found[number] = [
-                    self._write(names, score, options)
-                    for names, score in zip(result.hypotheses, result.scores, strict=True)
+                    self._write(ids_of(written), score, limit, options)
+                    for written, score in zip(done.hypotheses, done.scores, strict=True)
                 ]
             if progress is not None:
-                progress(len(numbers))
+                progress(len(chosen))
         return found
 
-    def _write(self, names: Sequence[str], score: float, options: DecodingConfig) -> Answer:
-        ids = ids_of(names)
-        tokenizer, tokens = self.task.target_tokenizer, len(ids) + 1
+    def _write(self, ids: list[int], score: float, limit: int, options: DecodingConfig) -> Answer:
+        tokenizer, finished = self.task.target_tokenizer, len(ids) < limit
         return Answer(
             text=tokenizer.decode(ids),
             score=score,
             tokens=tokenizer.labels(ids),
             ids=ids,
-            log_probability=score * tokens**options.length_penalty,
-            finished=True,
+            log_probability=score * (len(ids) + finished) ** options.length_penalty,
+            finished=finished,
         )
 
     def mean_loss(self, store: PairStore) -> float:
@@ -109,13 +115,11 @@ class ExportedTranslator(Translator):
         return -float(sum(values)) / max(len(values), 1)
 
 
-def refuse_what_it_cannot(options: DecodingConfig) -> None:
-    """Raise where the engine would not do what was asked for."""
-    if options.sample:
-        raise ConfigError(
-            "CTranslate2 draws other random numbers than jumok; leave out --sample, or use the run itself"
-        )
-    if options.coverage_penalty:
-        raise ConfigError(
-            "CTranslate2's coverage penalty is another; leave out --coverage-penalty, or use the run itself"
-        )
+def refuse_what_it_cannot(options: DecodingConfig, *, prefixes: bool = False) -> None:
+    """Raise where the engine would do something else than what was asked for."""
+    plain = DecodingConfig()
+    for key in ("sample", "coverage_penalty", "no_repeat_ngram", "repetition_penalty", "min_length"):
+        if getattr(options, key) != getattr(plain, key):
+            raise ConfigError(f"CTranslate2 has another idea of {key}; leave it out, or use the run itself")
+    if prefixes:
+        raise ConfigError("CTranslate2 ranks what follows a prefix in another way; leave it out, or use the run itself")

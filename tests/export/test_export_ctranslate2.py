@@ -1,0 +1,142 @@
+"""Transformers exported to CTranslate2: every layout answers as the run does, and a wrong export is never kept."""
+
+import json
+
+import pytest
+import torch
+
+import jumok
+from jumok import api, exporting
+from jumok.config import DecodingConfig
+from jumok.data.tokenizer import END, PAD, START
+from jumok.errors import ConfigError, RunError
+from jumok.export import ctranslate2 as module
+from jumok.job import prepare_job
+from jumok.run import Run
+from jumok.training.average import model_tensors
+from jumok.training.checkpoint import Checkpoints
+
+RECIPE = """
+task = "translation"
+[data]
+set = "copy"
+size = 200
+[tokenizer]
+kind = "character"
+vocabulary = 60
+[model]
+name = "transformer"
+layers = 2
+width = 24
+heads = 3
+feedforward = 40
+[training]
+steps = 1
+"""
+SHAPES = [
+    [],
+    ["model.norm_position=pre", "model.activation=gelu"],
+    ["model.positions=learned", "model.max_positions=64", "model.activation=silu"],
+    ["model.positions=sinusoidal-halves", "model.tied=false", "model.shared_embeddings=false"],
+    ["model.positions=none", "model.encoder_layers=1", "model.decoder_layers=3", "model.activation=gelu-tanh"],
+]
+
+
+def make(folder, *overrides):
+    """Return the folder of a run with random weights, loud enough that answers differ."""
+    (folder / "recipe.toml").write_text(RECIPE)
+    job = prepare_job(folder / "recipe.toml", out=folder / "run", overrides=overrides)
+    torch.manual_seed(7)
+    with torch.no_grad():
+        for parameter in job.model.parameters():
+            parameter.add_(0.3 * torch.randn_like(parameter))
+        job.model.project.bias[END] += 3.5  # so that answers come to an end
+        job.model.project.bias[[PAD, START]] -= 20.0  # as training would have it: nobody writes them
+    Run.create(folder / "run", job.recipe, tokenizers=job.task.tokenizers, facts={"data_folders": []})
+    Checkpoints(folder / "run").save(0, weights=model_tensors(job.model), training={}, facts={}, best=True)
+    return folder / "run"
+
+
+def answers(predictor, texts, **options):
+    given = DecodingConfig.parse(predictor.options.model_dump() | options, "decoding")
+    return [[(a.text, pytest.approx(a.score, abs=1e-4), a.ids, a.tokens) for a in found] for found in predictor.answers(texts, options=given)]  # fmt: skip
+
+
+@pytest.mark.parametrize("overrides", SHAPES, ids=str)
+def test_an_export_answers_as_its_run(tmp_path, overrides):
+    parity = api.export(make(tmp_path, *overrides), tmp_path / "fast")
+    assert parity.sentences == 200
+    assert parity.equal >= 198  # near ties, and answers without an end
+    assert parity.largest_difference < 1e-4
+    ours, theirs = jumok.load(tmp_path / "run"), jumok.load(tmp_path / "fast")
+    texts = ["a b c", "", "z y x w v", "q"]
+    for options in ({"beam": 1}, {"beam": 4, "n_best": 3, "length_penalty": 0.6}, {"beam": 2, "max_length": 9}):
+        assert answers(theirs, texts, **options) == answers(ours, texts, **options)
+    store = next(iter(ours.task.open_split("val").values()))
+    assert theirs.mean_loss(store) == pytest.approx(ours.mean_loss(store), abs=1e-4)
+    assert json.loads((tmp_path / "fast" / "parity.json").read_text())["sentences"] == 200
+
+
+def test_a_wrong_export_is_refused_and_leaves_nothing(tmp_path, monkeypatch):
+    run, right = make(tmp_path), module._linear
+
+    def spoilt(place, linear):
+        right(place, linear)
+        place.bias = place.bias + 0.5
+
+    monkeypatch.setattr(module, "_linear", spoilt)
+    with pytest.raises(RunError, match=r"is wrong and was not kept: \d+ of 200 held-out sentences are answered alike"):
+        api.export(run, tmp_path / "fast")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["recipe.toml", "run"]
+
+
+def test_scores_that_drift_are_refused_though_the_texts_agree():
+    alike = [("a", -1.0), ("b", -2.0)]
+    assert exporting.compare(["x", "y"], alike, alike).holds
+    assert not exporting.compare(["x", "y"], alike, [("a", -1.0), ("b", -2.01)]).holds
+    assert not exporting.compare(["x", "y"], alike, [("a", -1.0), ("c", -2.0)]).holds
+    assert exporting.compare(["x", "y"], alike, [("a", -1.0), ("c", -2.0)]).first_difference == ["y", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    ("override", "says"),
+    [
+        ("model.norm=batch", "model.norm = 'batch'; it takes 'layer'"),
+        ("model.middle_feedforward=true", "model.middle_feedforward = True; it takes False"),
+        ("model.cross_attention=same_depth", "model.cross_attention = 'same_depth'; it takes 'last'"),
+        ("model.head_width=5", "model.head_width = 5; it takes 0 or 8"),
+        ("model.feedforward=0", "without a feed-forward layer"),
+    ],
+)
+def test_what_ctranslate2_does_not_have_is_named(tmp_path, override, says):
+    with pytest.raises(ConfigError, match="CTranslate2 has no Transformer") as caught:
+        api.export(make(tmp_path, override), tmp_path / "fast")
+    assert says in str(caught.value)
+    assert not (tmp_path / "fast").exists()
+
+
+def test_what_is_there_already_is_not_overwritten(tmp_path):
+    (tmp_path / "fast").mkdir()
+    (tmp_path / "fast" / "mine.txt").write_text("keep me")
+    with pytest.raises(RunError, match="is there already; choose another folder"):
+        api.export(make(tmp_path), tmp_path / "fast")
+    assert (tmp_path / "fast" / "mine.txt").read_text() == "keep me"
+    with pytest.raises(ConfigError, match="--to ctranslat: did you mean 'ctranslate2'"):
+        api.export(tmp_path / "run", tmp_path / "other", to="ctranslat")
+
+
+def test_what_the_engine_cannot_do_is_refused_not_ignored(tmp_path):
+    api.export(make(tmp_path), tmp_path / "fast")
+    fast = jumok.load(tmp_path / "fast")
+    for options in (
+        {"sample": True}, {"coverage_penalty": 0.2}, {"no_repeat_ngram": 2}, {"min_length": 3}, {"repetition_penalty": 1.2},
+    ):  # fmt: skip
+        with pytest.raises(ConfigError, match="or use the run itself"):
+            answers(fast, ["a"], **options)
+    with pytest.raises(ConfigError, match="what follows a prefix in another way"):
+        fast.translate(["a"], prefixes=["b"])
+    with pytest.raises(ConfigError, match="is no run of a translator"):
+        api.export(tmp_path / "fast", tmp_path / "again")
+    (tmp_path / "fast" / "model.bin").write_bytes(b"cut off")
+    with pytest.raises(RunError, match=r"CTranslate2 cannot read it .*; export it again"):
+        jumok.load(tmp_path / "fast")
