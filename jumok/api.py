@@ -16,7 +16,7 @@ from jumok.config import DecodingConfig, TokenizerConfig, TrainingConfig
 from jumok.data.files import read_lines
 from jumok.data.parallel import Progress
 from jumok.doctor import Report, examine
-from jumok.errors import ConfigError, RunError
+from jumok.errors import ConfigError, RunError, did_you_mean
 from jumok.export.huggingface import read_folder
 from jumok.export.parity import Parity
 from jumok.exporting import export_run
@@ -36,6 +36,7 @@ from jumok.scaffold import new_recipe
 from jumok.training.average import load_tensors, model_tensors
 from jumok.training.checkpoint import Checkpoints
 
+ENGINES = ("jumok", "ctranslate2")
 Kind = TypeVar("Kind", bound=Predictor)
 PREDICTORS: dict[str, type[Predictor]] = {
     "language": Writer,
@@ -80,12 +81,27 @@ def train(
     return job.folder
 
 
-def load(run: str | Path, *, checkpoint: str = "best", device: str = "auto") -> Predictor:
-    """Return a run's model ready for use, with its best weights unless another checkpoint is named."""
+def load(
+    run: str | Path, *, checkpoint: str = "best", device: str = "auto", engine: str = "", int8: bool = False
+) -> Predictor:
+    """Return a run's model ready for use, with its best weights unless another checkpoint is named.
+
+    engine is 'jumok' or 'ctranslate2', by default what the folder was made for; int8 takes numbers of 8 bits, for which
+    it needs CTranslate2. A run is exported to it at the first use, into its own folder.
+    """
     opened = Run.open(run)
+    if engine not in ("", *ENGINES):
+        raise ConfigError(f"--engine {engine}: {did_you_mean(engine, ENGINES)}")
+    exported = opened.facts.get("engine", "jumok")
+    if engine == "jumok" and exported != engine:
+        raise ConfigError(
+            f"{opened.folder} was exported to {exported}; the run it was made of is {opened.facts['exported']}"
+        )
+    if exported == "jumok" and (engine == "ctranslate2" or int8):
+        opened = Run.open(exported_folder(opened, Checkpoints(opened.folder).find(checkpoint)))
     if opened.facts.get("engine"):
         task = task_class(opened.recipe.task).open(opened.recipe, opened.data_folders, tokenizers=opened.tokenizers)
-        return ExportedTranslator(opened, task)
+        return ExportedTranslator(opened, task, precision="int8" if int8 else "float32")
     weights = Checkpoints(opened.folder).load_weights(checkpoint)
     model = build_model(opened.recipe)
     try:
@@ -143,12 +159,30 @@ def export(
     return export_run(predictor, Path(folder), kind=to, texts=texts, progress=progress)
 
 
-def load_for(kind: type[Kind], run: str | Path, *, checkpoint: str = "best", device: str = "auto") -> Kind:
+def exported_folder(run: Run, checkpoint: Path) -> Path:
+    """Return the folder of a run's own export of a checkpoint, made if there is none."""
+    folder = run.folder / "ctranslate2" / checkpoint.resolve().name
+    if not Run.exists(folder):
+        predictor = load(run.folder, checkpoint=checkpoint.name)
+        folder.parent.mkdir(exist_ok=True)
+        export_run(predictor, folder, kind="ctranslate2")
+    return folder
+
+
+def load_for(
+    kind: type[Kind],
+    run: str | Path,
+    *,
+    checkpoint: str = "best",
+    device: str = "auto",
+    engine: str = "",
+    int8: bool = False,
+) -> Kind:
     """Return a run's model as a predictor of a kind; a run of another task is refused before its weights are read."""
     task = Run.open(run).recipe.task
     if not issubclass(PREDICTORS[task], kind):
         raise ConfigError(f"{run} is a run of {task}: use jumok {PREDICTORS[task].verb}, not jumok {kind.verb}")
-    predictor = load(run, checkpoint=checkpoint, device=device)
+    predictor = load(run, checkpoint=checkpoint, device=device, engine=engine, int8=int8)
     assert isinstance(predictor, kind)
     return predictor
 

@@ -47,6 +47,8 @@ def translate(
     batch_size: int | None = typer.Option(None, "--batch-size", min=1, help="Sentences translated side by side."),
     stream: bool = typer.Option(False, "--stream", help="Show each word as it is written (greedy or --sample)."),
     checkpoint: str = typer.Option("best", "--checkpoint", help="best, last or step-N."),
+    engine: str = typer.Option("", "--engine", help="jumok or ctranslate2; by default what the folder is for."),
+    int8: bool = typer.Option(False, "--int8", help="Numbers of 8 bits, by CTranslate2: faster, nearly as good."),
     as_json: bool = typer.Option(False, "--json", help="A JSON object a line: text, score, tokens."),
 ) -> None:
     """Translate sentences; without any, lines from standard input in the same order.
@@ -66,7 +68,7 @@ def translate(
         raise ConfigError(f"--in {in_file}: there is no such file")
     if stream and (as_json or n_best):
         raise ConfigError("--stream shows one translation while it is written; leave out --json and --n-best")
-    predictor = api.load_for(Translator, run, checkpoint=checkpoint)
+    predictor = api.load_for(Translator, run, checkpoint=checkpoint, engine=engine, int8=int8)
     given = {
         "beam": beam,
         "n_best": n_best,

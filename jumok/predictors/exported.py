@@ -4,14 +4,14 @@ text → ids (ours) → CTranslate2's search → ids → text (ours)
 """
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from jumok.config import DecodingConfig
 from jumok.data.store import PairStore
 from jumok.errors import ConfigError, MissingExtraError, RunError
 from jumok.export.ctranslate2 import ids_of, names_of
-from jumok.predictors.translator import Translator
+from jumok.predictors.translator import Explanation, Translator
 from jumok.run import Run
 from jumok.tasks.pairs import Ids
 from jumok.tasks.translation import Answer, Translation
@@ -103,6 +103,39 @@ class ExportedTranslator(Translator):
             log_probability=score * (len(ids) + finished) ** options.length_penalty,
             finished=finished,
         )
+
+    def stream(
+        self,
+        text: str,
+        *,
+        prefix: str = "",
+        options: DecodingConfig | None = None,
+        warn: Callable[[str], None] = lambda message: None,
+    ) -> Iterator[str]:
+        """Refuse: the engine hands out whole answers."""
+        raise ConfigError(f"CTranslate2 shows no words while it writes; --stream needs the run itself: {self.origin}")
+
+    def explain(
+        self,
+        text: str,
+        *,
+        target: str | None = None,
+        options: DecodingConfig | None = None,
+        warn: Callable[[str], None] = lambda message: None,
+    ) -> Explanation:
+        """Refuse: the engine keeps its attention to itself."""
+        raise ConfigError(f"CTranslate2 shows no attention of its layers; look at the run itself: {self.origin}")
+
+    @property
+    def origin(self) -> str:
+        """The run that was exported."""
+        return str(self.run.facts["exported"])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return facts about the model for tables and pages."""
+        parameters = self.run.facts["parameters"]
+        engine = f"CTranslate2 {self.engine.compute_type}"
+        return {**super().to_dict(), "parameters": parameters, "engine": engine}
 
     def mean_loss(self, store: PairStore) -> float:
         """Return the mean −log p of a store's target tokens."""

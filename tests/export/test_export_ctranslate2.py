@@ -135,8 +135,31 @@ def test_what_the_engine_cannot_do_is_refused_not_ignored(tmp_path):
             answers(fast, ["a"], **options)
     with pytest.raises(ConfigError, match="what follows a prefix in another way"):
         fast.translate(["a"], prefixes=["b"])
+    for refused in (lambda: next(iter(fast.stream("a"))), lambda: fast.explain("a")):
+        with pytest.raises(ConfigError, match=f"the run itself: {tmp_path / 'run'}"):
+            refused()
     with pytest.raises(ConfigError, match="is no run of a translator"):
         api.export(tmp_path / "fast", tmp_path / "again")
     (tmp_path / "fast" / "model.bin").write_bytes(b"cut off")
     with pytest.raises(RunError, match=r"CTranslate2 cannot read it .*; export it again"):
         jumok.load(tmp_path / "fast")
+
+
+def test_a_run_is_exported_at_its_first_use_and_again_only_for_other_weights(tmp_path, monkeypatch):
+    run = make(tmp_path)
+    texts, made = ["a b c", "z y x w v"], []
+    monkeypatch.setattr(api, "export_run", lambda *a, **k: made.append(a[1].name) or exporting.export_run(*a, **k))
+    for _ in range(2):
+        fast = jumok.load(run, engine="ctranslate2")
+        assert fast.translate(texts) == jumok.load(run, engine="jumok").translate(texts)
+    assert made == ["step-0"]
+    small = jumok.load(run, int8=True)
+    assert small.to_dict()["engine"] == "CTranslate2 int8_float32"
+    assert fast.to_dict()["engine"] == "CTranslate2 float32"
+    assert small.to_dict()["parameters"] == jumok.load(run).to_dict()["parameters"]
+    store = next(iter(fast.task.open_split("val").values()))
+    assert 0 < abs(small.mean_loss(store) - fast.mean_loss(store)) < 0.5
+    with pytest.raises(ConfigError, match=f"was exported to ctranslate2; the run it was made of is {run}"):
+        jumok.load(run / "ctranslate2" / "step-0", engine="jumok")
+    with pytest.raises(ConfigError, match="--engine ctranslate: did you mean 'ctranslate2'"):
+        jumok.load(run, engine="ctranslate")
