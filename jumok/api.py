@@ -133,7 +133,7 @@ def import_model(folder: str | Path, run: str | Path) -> tuple[Predictor, list[s
     Run.create(
         target,
         recipe,
-        tokenizers={"text": found.tokenizer} if found.tokenizer else {},
+        tokenizers=found.tokenizers,
         facts={"data_folders": [], "imported": str(folder)},
     )
     Checkpoints(target).save(0, weights=own, training={}, facts={}, best=True)

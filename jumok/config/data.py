@@ -7,6 +7,8 @@ from pydantic import Field, field_validator, model_validator
 from jumok.config.section import Section, one_is_a_list, one_or_its_name
 from jumok.errors import ConfigError
 
+A_SET_OR_FILES = '[data] needs either set = "NAME" (a built-in set, see jumok list) or train = {…} (files)'
+
 
 class Corpus(Section):
     """Parallel text: two files of lines, or one table with a column for each side."""
@@ -64,10 +66,8 @@ class ParallelData(Section):
 
     @model_validator(mode="after")
     def a_set_or_files(self) -> Self:
-        if bool(self.set) == bool(self.train):
-            raise ConfigError(
-                '[data] needs either set = "NAME" (a built-in set, see jumok list) or train = {…} (files)'
-            )
+        if self.set and self.train:
+            raise ConfigError(A_SET_OR_FILES)
         return self
 
 

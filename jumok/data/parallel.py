@@ -15,6 +15,7 @@ from typing import Literal
 import numpy as np
 
 from jumok.config import Corpus, ParallelData, TokenizerConfig
+from jumok.config.data import A_SET_OR_FILES
 from jumok.data.cache import cached_folder
 from jumok.data.fetch import DOWNLOADS, data_home
 from jumok.data.files import content_hash, find_file
@@ -76,6 +77,8 @@ class ParallelCorpora:
     tokenizers: tuple[Tokenizer, Tokenizer] | None = None  # given by a run; trained otherwise
 
     def __post_init__(self) -> None:
+        if not self.data.set and not self.data.train and self.tokenizers is None:  # an imported run has no data
+            raise ConfigError(A_SET_OR_FILES)
         if self.data.set and self.data.set not in BUILT_IN:
             raise ConfigError(
                 f"data.set = '{self.data.set}' is not a built-in set; {did_you_mean(self.data.set, BUILT_IN)}"

@@ -19,6 +19,7 @@ from torch import Tensor
 
 from jumok.data.tokenizer import END, PAD, SPECIALS, START, UNKNOWN, Tokenizer
 from jumok.errors import DataError
+from jumok.export.marian import marian_recipe, marian_tokenizers, marian_weights
 from jumok.export.pictures import Weights, swin_weights, vit_weights
 
 NEVER = -1e4  # logit of ids that a GPT-2 does not have
@@ -28,6 +29,7 @@ ACTIVATIONS = {
     "gelu_pytorch_tanh": "gelu-tanh",
     "relu": "relu",
     "silu": "silu",
+    "swish": "silu",
 }
 
 
@@ -36,7 +38,7 @@ class Imported:
     """A model brought in."""
 
     raw: dict[str, Any]  # the recipe, as read from TOML
-    tokenizer: Tokenizer | None  # None: it reads no words
+    tokenizers: dict[str, Tokenizer]  # by name; none where it reads no words
     weights: Weights  # by our names
     missing: list[str]  # parts that the folder does not have: they start afresh
 
@@ -47,6 +49,7 @@ def read_folder(folder: Path) -> Imported:
     readers: dict[str, Callable[[Path, dict[str, Any]], Imported]] = {
         "gpt2": _gpt2,
         "bert": _bert,
+        "marian": _marian,
         "vit": _vit,
         "swin": _swin,
     }
@@ -189,7 +192,7 @@ def _gpt2(folder: Path, config: dict[str, Any]) -> Imported:
         "vocabulary": len(order),
     }
     raw = {"task": "language", "model": model, "tokenizer": {"kind": "bpe", "vocabulary": len(order)}}
-    return Imported(raw, tokenizer, ours, [])
+    return Imported(raw, {"text": tokenizer}, ours, [])
 
 
 # --- BERT
@@ -267,7 +270,7 @@ def _bert(folder: Path, config: dict[str, Any]) -> Imported:
         labels = [str(names_of.get(str(number), number)) for number in range(classes)]
         longest = config["max_position_embeddings"]
         raw |= {"task": "text-classification", "data": {"train": [], "labels": labels, "max_length": longest}}
-    return Imported(raw, tokenizer, ours, missing)
+    return Imported(raw, {"text": tokenizer}, ours, missing)
 
 
 # --- pictures
@@ -297,4 +300,13 @@ def _pictures(folder: Path, config: dict[str, Any], model: dict[str, Any], weigh
         "mean": [float(value) for value in prepared.get("image_mean", [0.5] * channels)],
         "deviation": [float(value) for value in prepared.get("image_std", [0.5] * channels)],
     }
-    return Imported({"task": "picture-classification", "data": data, "model": model}, None, weights, [])
+    return Imported({"task": "picture-classification", "data": data, "model": model}, {}, weights, [])
+
+
+def _marian(folder: Path, config: dict[str, Any]) -> Imported:
+    path = folder / "generation_config.json"
+    generation = _json(path) if path.exists() else {}
+    tokenizers, order = marian_tokenizers(folder, config, _json(folder / "vocab.json"))
+    raw = marian_recipe(config, generation, ACTIVATIONS)
+    raw["model"] |= {"source_vocabulary": len(order), "target_vocabulary": len(order)}
+    return Imported(raw, tokenizers, marian_weights(config, _read_weights(folder), order), [])

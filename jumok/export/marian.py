@@ -1,0 +1,89 @@
+"""Marian translators of Hugging Face's layout (opus-mt), brought in: from their names, ids and pieces to ours.
+
+config, weights, source.spm, target.spm, vocab.json → [model] and [decoding] of a recipe, two tokenizers, weights
+"""
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from jumok.data.tokenizer import END, PAD, SPECIALS, START, UNKNOWN, Tokenizer
+from jumok.errors import DataError
+from jumok.export.sentencepiece import read_pieces, unigram_tokenizer
+
+Weights = dict[str, Tensor]
+LAYER = {  # of either stack; the decoder has cross-attention too
+    "self_attn.out_proj": "attention.output",
+    "self_attn_layer_norm": "around_attention.norm",
+    "fc1": "feedforward.expand",
+    "fc2": "feedforward.contract",
+    "final_layer_norm": "around_feedforward.norm",
+}
+CROSS = {"encoder_attn.out_proj": "cross.output", "encoder_attn_layer_norm": "around_cross.norm"}
+
+
+def marian_tokenizers(
+    folder: Path, config: dict[str, Any], ids: dict[str, int]
+) -> tuple[dict[str, Tokenizer], list[int]]:
+    """Return our two tokenizers, and for each of our ids theirs. ids is their vocab.json."""
+    start = config["decoder_start_token_id"]
+    theirs = {PAD: config["pad_token_id"], UNKNOWN: ids["<unk>"], START: start, END: config["eos_token_id"]}
+    rest = [(number, token) for token, number in ids.items() if number not in theirs.values()]
+    order = {place: token for place, (_, token) in enumerate(sorted(rest), start=len(SPECIALS))}
+    tokenizers = {side: unigram_tokenizer(read_pieces(folder / f"{side}.spm"), order) for side in ("source", "target")}
+    return tokenizers, [*(theirs[number] for number in range(len(SPECIALS))), *(number for number, _ in sorted(rest))]
+
+
+def marian_recipe(config: dict[str, Any], generation: dict[str, Any], activations: dict[str, str]) -> dict[str, Any]:
+    """Return the recipe of a Marian model."""
+    layers = {"encoder_ffn_dim": "decoder_ffn_dim", "encoder_attention_heads": "decoder_attention_heads"}
+    for encoder, decoder in layers.items():
+        if config[encoder] != config[decoder]:
+            raise DataError(
+                f"{encoder} and {decoder} differ ({config[encoder]}, {config[decoder]}); jumok has one for both"
+            )
+    if not config.get("scale_embedding") or not config.get("static_position_embeddings", True):
+        raise DataError("its embeddings are not scaled, or its positions are learned; jumok reads the opus-mt layout")
+    return {
+        "task": "translation",
+        "data": {"max_length": config["max_position_embeddings"]},
+        "tokenizer": {"kind": "unigram", "vocabulary": config["vocab_size"]},
+        "model": {
+            "name": "transformer",
+            "encoder_layers": config["encoder_layers"],
+            "decoder_layers": config["decoder_layers"],
+            "width": config["d_model"],
+            "heads": config["encoder_attention_heads"],
+            "feedforward": config["encoder_ffn_dim"],
+            "activation": activations[config["activation_function"]],
+            "positions": "sinusoidal-halves",
+            "dropout": config.get("dropout", 0.1),
+        },
+        "decoding": {
+            "beam": generation.get("num_beams") or config.get("num_beams") or 1,
+            "length_penalty": float(generation.get("length_penalty") or config.get("length_penalty") or 1.0),
+        },
+    }
+
+
+def marian_weights(config: dict[str, Any], weights: Weights, order: list[int]) -> Weights:
+    """Return a Marian model's weights by our names, its tables in our order of ids."""
+    rows = torch.tensor(order)
+    table = weights["model.shared.weight"][rows]
+    bias = weights.get("final_logits_bias", torch.zeros(1, len(weights["model.shared.weight"])))[0][rows]
+    ours = {"embed_source.table.weight": table, "project.bias": bias}  # one table for both sides and the output
+    for stack in ("encoder", "decoder"):
+        for number in range(config[f"{stack}_layers"]):
+            theirs, place = f"model.{stack}.layers.{number}", f"{stack}.layers.{number}"
+            for kind in ("weight", "bias"):
+                three = [weights[f"{theirs}.self_attn.{name}_proj.{kind}"] for name in "qkv"]
+                ours[f"{place}.attention.query_key_value.{kind}"] = torch.cat(three)
+                if stack == "decoder":
+                    ours[f"{place}.cross.query.{kind}"] = weights[f"{theirs}.encoder_attn.q_proj.{kind}"]
+                    two = [weights[f"{theirs}.encoder_attn.{name}_proj.{kind}"] for name in "kv"]
+                    ours[f"{place}.cross.key_value.{kind}"] = torch.cat(two)
+                names = LAYER | (CROSS if stack == "decoder" else {})
+                ours |= {f"{place}.{new}.{kind}": weights[f"{theirs}.{old}.{kind}"] for old, new in names.items()}
+    return ours
