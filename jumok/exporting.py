@@ -2,7 +2,7 @@
 
 Translator → files in DIR.new → opened again → the same held-out sentences through both → parity → renamed DIR
 
-An exported folder is a run of its own: it has recipe and tokenizers, and `jumok translate DIR` needs nothing else.
+A folder for CTranslate2 is a run of its own: it has recipe and tokenizers, and `jumok translate DIR` needs nothing else.
 """
 
 import shutil
@@ -13,14 +13,15 @@ from jumok.config import DecodingConfig
 from jumok.errors import ConfigError, RunError, did_you_mean
 from jumok.export.ctranslate2 import write_ctranslate2
 from jumok.export.parity import Parity, compare
+from jumok.export.to_huggingface import answer_with_transformers, write_huggingface
 from jumok.predictors.base import Predictor
 from jumok.predictors.exported import ExportedTranslator
 from jumok.predictors.translator import Translator
 from jumok.run import Run
 
 SENTENCES = 200  # held out, that both must answer alike
-KINDS = ("ctranslate2",)
 Tell = Callable[[int], None]
+Answers = Callable[[Sequence[str], DecodingConfig, Tell], list[tuple[str, float]]]
 
 
 def export_run(
@@ -39,19 +40,16 @@ def export_run(
     if folder.exists() and any(folder.iterdir()):
         raise RunError(f"{folder} is there already; choose another folder, or remove it")
     sentences = list(texts) or held_out(predictor)
+    kept = {key: getattr(predictor.options, key) for key in ("beam", "length_penalty", "max_length")}
+    options = DecodingConfig(**kept)
     fresh = folder.with_name(f".{folder.name}.new")
     shutil.rmtree(fresh, ignore_errors=True)
     try:
-        write_ctranslate2(predictor.model, fresh)
-        facts = {
-            "data_folders": [str(path) for path in predictor.run.data_folders],
-            "engine": kind,
-            "exported": str(predictor.run.folder.absolute()),
-            "limit": int(getattr(predictor.model, "limit", 0)),
-            "parameters": sum(parameter.numel() for parameter in predictor.model.parameters()),
-        }
-        made = Run.create(fresh, predictor.run.recipe, tokenizers=predictor.task.tokenizers, facts=facts)
-        parity = check(predictor, ExportedTranslator(made, predictor.task), sentences, progress=progress)
+        theirs = KINDS[kind](predictor, fresh)
+        ours = [
+            (best.text, best.score) for best, *_ in predictor.answers(sentences, options=options, progress=progress)
+        ]
+        parity = compare(sentences, ours, theirs(sentences, options, progress))
         if not parity.holds:
             raise RunError(f"the export of {predictor.run.folder} to {kind} is wrong and was not kept: {parity}")
         parity.save(fresh / "parity.json")
@@ -61,20 +59,40 @@ def export_run(
     return parity
 
 
+def to_ctranslate2(predictor: Translator, folder: Path) -> Answers:
+    """Write for CTranslate2; return how the export answers."""
+    write_ctranslate2(predictor.model, folder)
+    facts = {
+        "data_folders": [str(path) for path in predictor.run.data_folders],
+        "engine": "ctranslate2",
+        "exported": str(predictor.run.folder.absolute()),
+        "limit": int(getattr(predictor.model, "limit", 0)),
+        "parameters": sum(parameter.numel() for parameter in predictor.model.parameters()),
+    }
+    made = Run.create(folder, predictor.run.recipe, tokenizers=predictor.task.tokenizers, facts=facts)
+
+    def answers(texts: Sequence[str], options: DecodingConfig, progress: Tell) -> list[tuple[str, float]]:
+        found = ExportedTranslator(made, predictor.task).answers(texts, options=options, progress=progress)
+        return [(best.text, best.score) for best, *_ in found]
+
+    return answers
+
+
+def to_huggingface(predictor: Translator, folder: Path) -> Answers:
+    """Write in Hugging Face's layout; return how its library answers."""
+    write_huggingface(predictor.model, predictor.task.tokenizers, predictor.options, folder)
+    return lambda texts, options, progress: answer_with_transformers(folder, texts, options=options, progress=progress)
+
+
+KINDS: dict[str, Callable[[Translator, Path], Answers]] = {
+    "ctranslate2": to_ctranslate2,
+    "huggingface": to_huggingface,
+}
+
+
 def held_out(predictor: Translator) -> list[str]:
     """Return sentences of the run's val data."""
     found = [
         store.text(number)[0] for store in predictor.task.open_split("val").values() for number in range(len(store))
     ]
     return found[:: max(len(found) // SENTENCES, 1)][:SENTENCES]
-
-
-def check(ours: Translator, theirs: Translator, texts: Sequence[str], *, progress: Tell) -> Parity:
-    """Return how alike two translators answer."""
-    kept = {key: getattr(ours.options, key) for key in ("beam", "length_penalty", "max_length")}
-    options = DecodingConfig(**kept)
-    answers = []
-    for translator in (ours, theirs):
-        found = translator.answers(texts, options=options, progress=progress)
-        answers.append([(best.text, best.score) for best, *_ in found])
-    return compare(texts, *answers)

@@ -10,7 +10,7 @@ from jumok.cli.display import bar, error_console, run_folders
 def export(
     run: Path = typer.Argument(..., help="A run's folder.", autocompletion=run_folders),
     folder: Path = typer.Argument(..., help="The folder to make."),
-    to: str = typer.Option(..., "--to", help="ctranslate2."),
+    to: str = typer.Option(..., "--to", help="ctranslate2 or huggingface."),
     source: Path | None = typer.Option(
         None, "--source", help="Check it on these sentences, one a line, instead of the run's val data."
     ),
@@ -22,7 +22,8 @@ def export(
     Held-out sentences go through the run and through the export; an export that answers otherwise is not kept.
 
     Example: [bold]jumok export runs/multi30k-en-de runs/fast --to ctranslate2[/bold], then
-    [bold]jumok translate runs/fast "A dog runs."[/bold]
+    [bold]jumok translate runs/fast "A dog runs."[/bold]; huggingface writes what
+    [bold]AutoModelForSeq2SeqLM.from_pretrained[/bold] reads.
     """
     from jumok import api
 
@@ -30,4 +31,5 @@ def export(
         parity = api.export(run, folder, to=to, source=source, data=data, checkpoint=checkpoint, progress=advance)
     typer.echo(f"{folder}: {run} for {to}")
     typer.echo(str(parity))
-    typer.echo(f'Use it:    jumok translate {folder} "…"')
+    if to == "ctranslate2":
+        typer.echo(f'Use it:    jumok translate {folder} "…"')

@@ -90,6 +90,11 @@ class Tokenizer:
         return {token: index for index, token in enumerate(self._tokens)}
 
     @property
+    def content(self) -> str:
+        """The whole tokenizer as a Hugging Face tokenizer.json has it."""
+        return self._content
+
+    @property
     def model(self) -> dict[str, Any]:
         """The library's own description of the vocabulary: merges of a BPE, scores of a unigram model."""
         content: dict[str, Any] = json.loads(self._content)["model"]

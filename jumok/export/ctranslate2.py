@@ -12,7 +12,8 @@ import torch
 from torch import Tensor, nn
 
 from jumok.data.tokenizer import END, PAD, START, UNKNOWN
-from jumok.errors import ConfigError, MissingExtraError
+from jumok.errors import MissingExtraError
+from jumok.export.usual import refuse_unusual
 
 PLACES = 4096  # of a sinusoid that has no end of its own
 
@@ -38,7 +39,7 @@ def write_ctranslate2(model: nn.Module, folder: Path) -> None:
     except ImportError:
         raise MissingExtraError("CTranslate2", "ctranslate2", "this export") from None
     config: Any = model.config
-    _refuse_what_it_cannot(config)
+    refuse_unusual(config, "CTranslate2")
     activations = {
         "relu": common_spec.Activation.RELU,
         "gelu": common_spec.Activation.GELU,
@@ -70,32 +71,6 @@ def write_ctranslate2(model: nn.Module, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     spec.validate()
     spec.save(str(folder))
-
-
-def _refuse_what_it_cannot(config: Any) -> None:
-    """Raise where a model is made of what CTranslate2 does not have."""
-    if config.name != "transformer":
-        raise ConfigError(f"CTranslate2 has no '{config.name}'; jumok exports the Transformer to it")
-    wanted = {
-        "norm": "layer",
-        "residual": True,
-        "scaled": True,
-        "middle_feedforward": False,
-        "cross_attention": "last",
-        "head_width": (0, config.width // config.heads),
-        "value_width": (0, config.width // config.heads),
-        "position_join": "add",
-        "positions": ("none", "sinusoidal", "sinusoidal-halves", "learned"),
-    }
-    for key, allowed in wanted.items():
-        found = getattr(config, key)
-        if found not in (allowed if isinstance(allowed, tuple) else (allowed,)):
-            raise ConfigError(
-                f"CTranslate2 has no Transformer with model.{key} = {found!r}; it takes "
-                f"{' or '.join(map(repr, allowed)) if isinstance(allowed, tuple) else repr(allowed)}"
-            )
-    if not config.feedforward:
-        raise ConfigError("CTranslate2 has no Transformer without a feed-forward layer (model.feedforward = 0)")
 
 
 def _numbers(tensor: Tensor) -> Any:
