@@ -12,6 +12,7 @@ from pathlib import Path
 from jumok.config import DecodingConfig
 from jumok.errors import ConfigError, RunError, did_you_mean
 from jumok.export.ctranslate2 import write_ctranslate2
+from jumok.export.onnx import write_greedily, write_onnx
 from jumok.export.parity import Parity, compare
 from jumok.export.to_huggingface import answer_with_transformers, write_huggingface
 from jumok.predictors.base import Predictor
@@ -40,8 +41,8 @@ def export_run(
     if folder.exists() and any(folder.iterdir()):
         raise RunError(f"{folder} is there already; choose another folder, or remove it")
     sentences = list(texts) or held_out(predictor)
-    kept = {key: getattr(predictor.options, key) for key in ("beam", "length_penalty", "max_length")}
-    options = DecodingConfig(**kept)
+    kept = {key: getattr(predictor.options, key) for key in ("beam", "length_penalty")}
+    options = DecodingConfig(**kept) if kind != "onnx" else DecodingConfig(beam=1)  # its graphs come without a search
     fresh = folder.with_name(f".{folder.name}.new")
     shutil.rmtree(fresh, ignore_errors=True)
     try:
@@ -84,9 +85,27 @@ def to_huggingface(predictor: Translator, folder: Path) -> Answers:
     return lambda texts, options, progress: answer_with_transformers(folder, texts, options=options, progress=progress)
 
 
+def to_onnx(predictor: Translator, folder: Path) -> Answers:
+    """Write as two ONNX graphs; return what they write greedily."""
+    write_onnx(predictor.model, folder)
+    for name, tokenizer in predictor.task.tokenizers.items():
+        tokenizer.save(folder / f"{name}.json")
+
+    def answers(texts: Sequence[str], options: DecodingConfig, progress: Tell) -> list[tuple[str, float]]:
+        sources = predictor.read(texts)
+        limit = int(getattr(predictor.model, "limit", 0))
+        limits = [min(n, limit) if limit else n for n in (2 * (len(ids) + 1) + 10 for ids in sources)]
+        found = write_greedily(folder, [ids.tolist() for ids in sources], limits)
+        progress(len(found))
+        return [(predictor.task.target_tokenizer.decode(ids), score) for ids, score in found]
+
+    return answers
+
+
 KINDS: dict[str, Callable[[Translator, Path], Answers]] = {
     "ctranslate2": to_ctranslate2,
     "huggingface": to_huggingface,
+    "onnx": to_onnx,
 }
 
 

@@ -25,7 +25,7 @@ ALLOWED = {
     "tasks": LEAVES | {"nn", "data", "decoding", "evaluation"},
     "training": LEAVES,
     "lens": LEAVES | {"nn"},
-    "export": LEAVES | {"data"},
+    "export": LEAVES | {"data", "nn"},
     "catalogue": LEAVES | {"models", "tasks"},
     "run": LEAVES | {"catalogue", "data"},
     "predictors": LEAVES | {"run", "export", "tasks", "data", "decoding", "evaluation", "nn"},

@@ -10,7 +10,7 @@ from jumok.cli.display import bar, error_console, run_folders
 def export(
     run: Path = typer.Argument(..., help="A run's folder.", autocompletion=run_folders),
     folder: Path = typer.Argument(..., help="The folder to make."),
-    to: str = typer.Option(..., "--to", help="ctranslate2 or huggingface."),
+    to: str = typer.Option(..., "--to", help="ctranslate2, huggingface or onnx."),
     source: Path | None = typer.Option(
         None, "--source", help="Check it on these sentences, one a line, instead of the run's val data."
     ),
