@@ -30,7 +30,7 @@ install --no-deps OpenNMT-py==3.5.1 joeynmt==2.3.0
 install configargparse pyyaml sacrebleu six tensorboard "pyonmttok>=1.37,<2" pyahocorasick rapidfuzz
 # JoeyNMT
 install importlib-metadata matplotlib packaging pandas plotly sentencepiece "setuptools<81" subword-nmt tqdm
-install transformers==5.22.2
+install transformers==5.22.2 ctranslate2==4.8.4 x-transformers
 
 "$PEERS/bin/python" -c "import torch; assert torch.__version__.startswith('2.13.0'), torch.__version__"
 touch "$STAMP"

@@ -18,7 +18,6 @@ def options(job: dict[str, Any]) -> dict[str, Any]:
     sizes, folder, own = job["sizes"], Path(job["folder"]), Path(job["own"])
     embeddings = {"embedding_dim": sizes["width"], "scale": True, "dropout": sizes["dropout"]}
     side = {"max_length": -1, "level": "word", "voc_file": str(folder / "vocabulary")}
-    recurrent = {"type": "recurrent", "rnn_type": "lstm", "num_layers": sizes["layers"], "embeddings": embeddings}
     return {
         "name": "benchmark",
         "joeynmt_version": "2.3.0",
@@ -53,23 +52,46 @@ def options(job: dict[str, Any]) -> dict[str, Any]:
             "embed_initializer": "xavier_uniform",
             "tied_embeddings": True,
             "tied_softmax": True,
-            "encoder": {
-                **recurrent,
-                "hidden_size": sizes["width"] // 2,  # of each direction
-                "bidirectional": True,
-                "dropout": sizes["dropout"],
-            },
-            "decoder": {
-                **recurrent,
-                "hidden_size": sizes["width"],
-                "attention": job["attention"],
-                "input_feeding": False,
-                "init_hidden": "last",
-                "dropout": sizes["dropout"],
-                "hidden_dropout": sizes["dropout"],
-            },
+            **(transformer(sizes, embeddings) if "heads" in sizes else recurrent(sizes, embeddings, job["attention"])),
         },
     }
+
+
+def recurrent(sizes: dict[str, Any], embeddings: dict[str, Any], attention: str) -> dict[str, Any]:
+    """Return encoder and decoder of a recurrent model."""
+    shared = {"type": "recurrent", "rnn_type": "lstm", "num_layers": sizes["layers"], "embeddings": embeddings}
+    return {
+        "encoder": {
+            **shared,
+            "hidden_size": sizes["width"] // 2,  # of each direction
+            "bidirectional": True,
+            "dropout": sizes["dropout"],
+        },
+        "decoder": {
+            **shared,
+            "hidden_size": sizes["width"],
+            "attention": attention,
+            "input_feeding": False,
+            "init_hidden": "last",
+            "dropout": sizes["dropout"],
+            "hidden_dropout": sizes["dropout"],
+        },
+    }
+
+
+def transformer(sizes: dict[str, Any], embeddings: dict[str, Any]) -> dict[str, Any]:
+    """Return encoder and decoder of a Transformer."""
+    side = {
+        "type": "transformer",
+        "num_layers": sizes["layers"],
+        "num_heads": sizes["heads"],
+        "embeddings": embeddings,
+        "hidden_size": sizes["width"],
+        "ff_size": sizes["feedforward"],
+        "dropout": sizes["dropout"],
+        "layer_norm": "pre",
+    }
+    return {"encoder": side, "decoder": side}
 
 
 def measure(batch: Batch) -> tuple[int, int, int]:

@@ -31,18 +31,11 @@ def options(job: dict[str, Any]) -> list[str]:
         encoding="utf-8",
     )
     given = {
+        **(transformer(sizes) if "heads" in sizes else recurrent(sizes, job["attention"])),
         "config": config,
         "save_model": own / "opennmt",
         "src_vocab_size": sizes["vocabulary"],
         "tgt_vocab_size": sizes["vocabulary"],
-        "encoder_type": "brnn",
-        "decoder_type": "rnn",
-        "rnn_type": "LSTM",
-        "layers": sizes["layers"],
-        "hidden_size": sizes["width"],  # of the encoder: both directions together
-        "word_vec_size": sizes["width"],
-        "global_attention": job["attention"],
-        "input_feed": 0,
         "dropout": sizes["dropout"],
         "optim": "adam",
         "learning_rate": sizes["learning_rate"],
@@ -57,6 +50,37 @@ def options(job: dict[str, Any]) -> list[str]:
     }
     line = [part for name, value in given.items() for part in (f"--{name}", str(value))]
     return [*line, "--share_vocab", "--share_embeddings", "--share_decoder_embeddings"]
+
+
+def recurrent(sizes: dict[str, Any], attention: str) -> dict[str, Any]:
+    """Return the options of a recurrent model."""
+    return {
+        "encoder_type": "brnn",
+        "decoder_type": "rnn",
+        "rnn_type": "LSTM",
+        "layers": sizes["layers"],
+        "hidden_size": sizes["width"],  # of the encoder: both directions together
+        "word_vec_size": sizes["width"],
+        "global_attention": attention,
+        "input_feed": 0,
+    }
+
+
+def transformer(sizes: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of a Transformer."""
+    return {
+        "encoder_type": "transformer",
+        "decoder_type": "transformer",
+        "position_encoding": "true",
+        "layers": sizes["layers"],
+        "hidden_size": sizes["width"],
+        "word_vec_size": sizes["width"],
+        "heads": sizes["heads"],
+        "transformer_ff": sizes["feedforward"],
+        "attention_dropout": 0.0,
+        "param_init": 0,
+        "param_init_glorot": "true",
+    }
 
 
 def main() -> None:
