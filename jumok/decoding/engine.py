@@ -205,7 +205,7 @@ class Search:
         assert self.state is not None
         rows, old = self.rows, len(self.rows)
         logits, state = self._extend(self.next[:, None], self.state, rows)
-        going = self._choose(logits[:, -1].float(), rows)
+        going = self._choose(logits[:, -1].float(), rows).in_place(old, self.strategy.rows_each)
         if not len(going.parents):
             self._run(None, None, going.tokens)
             return

@@ -35,6 +35,37 @@ class Choice(NamedTuple):
         """Return the choices where chosen (C,) is true."""
         return Choice(*(part[chosen] for part in self))
 
+    def in_place(self, rows: int, width: int) -> "Choice":
+        """Return the same choices, ordered so that as many as can stand where their parents stood among rows.
+
+        Choices of one sentence stay side by side, width of them. A sentence from the end takes the place of one that has
+        left; of a row's continuations the first stays, the others take the places of rows that nobody continues.
+        """
+        if len(self.parents) % width or not len(self.parents):
+            return self
+        parents = self.parents.view(-1, width)
+        block = parents[:, 0] // width
+        if not bool((parents // width == block[:, None]).all()) or len(torch.unique(block)) < len(block):
+            return self  # some rows of a sentence have left: it has no block of its own
+        count = len(block)
+        target = torch.full((rows // width,), -1)
+        target[block] = torch.arange(count)  # the choices that come from each block
+        order = target[:count].clone()
+        order[order < 0] = target[count:][target[count:] >= 0]
+        parents = parents[order]
+        place = parents % width  # (N, W): of each choice's parent in its block
+        alike = place[:, :, None] == place[:, None, :]
+        again = alike.tril(-1).any(dim=2)  # an earlier choice has the same parent
+        taken = torch.zeros_like(again).scatter_(1, place, True)
+        slots = torch.where(again, width, place)
+        free, late = taken.int().argsort(dim=1, stable=True), (~again).int().argsort(dim=1, stable=True)
+        number = torch.arange(width).expand_as(place)
+        homeless = number < again.sum(dim=1, keepdim=True)
+        slots.scatter_(1, late, torch.where(homeless, free, slots.gather(1, late)))
+        inside = slots.argsort(dim=1)  # the choice that stands at each place
+        whole = (order[:, None] * width + inside).flatten()
+        return Choice(*(part[whole] for part in self))
+
 
 class Step(NamedTuple):
     """A strategy's answer: the rows of the next step, and hypotheses that are complete or out of room."""

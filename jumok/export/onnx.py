@@ -32,7 +32,7 @@ class SourceGraph(nn.Module):
 
     def forward(self, source: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         """Return keys and values (L, B, H, S, d) of source (B, S) where mask (B, S) is True."""
-        states = self.model.embed_source(source)
+        states = _embed(self.model.embed_source, source, torch.arange(source.shape[1]))
         for layer in self.model.encoder.layers:
             states = layer(states, mask[:, None, None, :])
         if self.model.encoder.final is not None:
@@ -52,13 +52,7 @@ class StepGraph(nn.Module):
         self, tokens: Tensor, keys: Tensor, values: Tensor, source_keys: Tensor, source_values: Tensor, mask: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Return log-probabilities (B, V) after tokens (B, 1), and all keys and values (L, B, H, T + 1, d)."""
-        embed = self.model.embed_target
-        place = torch.full((1,), keys.shape[3], dtype=torch.int64)
-        x = embed.table(tokens) * embed.scale
-        if embed.positions.kind != "none":
-            x = x + (
-                embed.positions.table[place] if embed.positions.kind == "learned" else embed.positions.encode(place)
-            )
+        x = _embed(self.model.embed_target, tokens, torch.full((1,), keys.shape[3], dtype=torch.int64))
         new_keys, new_values = [], []
         for number, layer in enumerate(self.model.decoder.layers):
             attention = layer.attention
@@ -88,6 +82,15 @@ class StepGraph(nn.Module):
             x = self.model.decoder.final(x)
         logits = self.model.project(x[:, 0])
         return logits.log_softmax(dim=-1), torch.stack(new_keys), torch.stack(new_values)
+
+
+def _embed(embedding: Any, tokens: Tensor, places: Tensor) -> Tensor:
+    """Return (B, T, D) of tokens (B, T) at places (T,), without the checks that a graph cannot hold."""
+    embedded: Tensor = embedding.table(tokens) * embedding.scale
+    positions = embedding.positions
+    if positions.kind == "none":
+        return embedded
+    return embedded + (positions.table[places] if positions.kind == "learned" else positions.encode(places))
 
 
 def write_onnx(model: nn.Module, folder: Path) -> None:

@@ -12,6 +12,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from jumok.nn.slots import Slots
+
 # B sentences · R rows · H heads · S source · C capacity · L tokens so far · n new tokens · D width
 
 
@@ -53,14 +55,14 @@ class StepDecoder(Protocol):
 
 
 class KeyValueCache:
-    """Keys and values of all tokens written so far, one preallocated tensor a layer.
+    """Keys and values of all tokens written so far, each layer's in place.
 
     Rows may have different lengths: a row's tokens stand at the left, and a mask hides what is behind them.
     """
 
     def __init__(self, rows: int, layers: int) -> None:
-        self.keys: list[Tensor | None] = [None] * layers  # each (R, H, C, d)
-        self.values: list[Tensor | None] = [None] * layers
+        self.layers = layers
+        self.slots = Slots([], rows)  # each layer's keys, then its values: (R, H, C, d)
         self.lengths = torch.zeros(rows, dtype=torch.int64)
         self.longest = 0
         self.even = True  # all rows have the same length: no mask is needed
@@ -74,28 +76,24 @@ class KeyValueCache:
         """Write key (R, H, n, d) and value behind the cached; return all of both, the mask and whether causal."""
         new, total = key.shape[2], self.longest + key.shape[2]
         if new == total:  # nothing cached yet
-            self.keys[layer], self.values[layer] = key, value
+            self.slots.tensors += [key, value]
             return key, value, None, new > 1
-        keys = self._write(self.keys[layer], key, total)
-        values = self._write(self.values[layer], value, total)
-        self.keys[layer], self.values[layer] = keys, values
+        keys, values = self._write(2 * layer, key, total), self._write(2 * layer + 1, value, total)
         mask = None
         if not self.even or new > 1:
             last = self.lengths[:, None] + torch.arange(new)  # (R, n): the place of each query
             mask = (torch.arange(total) <= last[..., None])[:, None].to(key.device)  # (R, 1, n, L)
-        return keys[:, :, :total], values[:, :, :total], mask, False
+        return keys, values, mask, False
 
-    def _write(self, cached: Tensor | None, fresh: Tensor, total: int) -> Tensor:
-        assert cached is not None
-        if cached.shape[2] < total:
-            cached = F.pad(cached, (0, 0, 0, max(total - cached.shape[2], cached.shape[2], 16)))
+    def _write(self, number: int, fresh: Tensor, total: int) -> Tensor:
+        cached = self.slots.make_room(number, total)
         if self.even:
-            cached[:, :, self.longest : total] = fresh
+            cached[: len(fresh), :, self.longest : total] = fresh
         else:
             rows = torch.arange(len(fresh))[:, None]
             places = self.lengths[:, None] + torch.arange(fresh.shape[2])  # (R, n)
             cached[rows, :, places] = fresh.transpose(1, 2)
-        return cached
+        return self.slots.used(number, total)
 
     def advance(self, new: int) -> None:
         """Count new tokens a row, once all layers have appended them."""
@@ -104,45 +102,40 @@ class KeyValueCache:
 
     def select(self, rows: Tensor) -> "KeyValueCache":
         """Return the cache of rows."""
-        chosen = KeyValueCache(len(rows), len(self.keys))
-        chosen.lengths = self.lengths[rows]
-        chosen.longest = int(chosen.lengths.max()) if len(rows) else 0
-        chosen.even = self.even or bool((chosen.lengths == chosen.longest).all())
-        for mine, theirs in ((self.keys, chosen.keys), (self.values, chosen.values)):
-            for layer, cached in enumerate(mine):
-                theirs[layer] = None if cached is None else cached.index_select(0, rows.to(cached.device))
-        return chosen
+        self.slots.select(rows, self.longest)
+        self.lengths = self.lengths[rows]
+        self.longest = int(self.lengths.max()) if len(rows) else 0
+        self.even = self.even or bool((self.lengths == self.longest).all())
+        return self
 
     def join(self, other: "KeyValueCache") -> "KeyValueCache":
         """Return both caches' rows, ours first."""
-        both = KeyValueCache(len(self.lengths) + len(other.lengths), len(self.keys))
-        both.lengths = torch.cat([self.lengths, other.lengths])
-        both.longest = max(self.longest, other.longest)
-        both.even = bool((both.lengths == both.longest).all())
-        for mine, theirs, joined in ((self.keys, other.keys, both.keys), (self.values, other.values, both.values)):
-            for layer, (ours, new) in enumerate(zip(mine, theirs, strict=True)):
-                joined[layer] = _join_padded(ours, new, rows=(len(self.lengths), len(other.lengths)))
-        return both
-
-
-def _join_padded(ours: Tensor | None, new: Tensor | None, rows: tuple[int, int]) -> Tensor | None:
-    if ours is None and new is None:
-        return None
-    like = ours if ours is not None else new
-    assert like is not None
-    ours = like.new_zeros(rows[0], like.shape[1], 0, like.shape[3]) if ours is None else ours
-    new = like.new_zeros(rows[1], like.shape[1], 0, like.shape[3]) if new is None else new
-    longest = max(ours.shape[2], new.shape[2])
-    return torch.cat([F.pad(part, (0, 0, 0, longest - part.shape[2])) for part in (ours, new)])
+        for cache, like in ((self, other), (other, self)):  # a row that has nothing to remember yet
+            if not cache.slots.tensors:
+                shapes = [(cache.rows, tensor.shape[1], 0, tensor.shape[3]) for tensor in like.slots.tensors]
+                cache.slots.tensors = [
+                    tensor.new_zeros(shape) for tensor, shape in zip(like.slots.tensors, shapes, strict=True)
+                ]
+        self.slots.join(other.slots, other.longest)
+        self.lengths = torch.cat([self.lengths, other.lengths])
+        self.longest = max(self.longest, other.longest)
+        self.even = bool((self.lengths == self.longest).all())
+        return self
 
 
 class SharedMemory:
     """What rows know of their sentences: rows of one sentence stand side by side and share its tensors."""
 
-    def __init__(self, parts: list[Tensor], mask: Tensor, owner: Tensor) -> None:
-        self.parts = parts  # each (B, …, S, width)
+    def __init__(self, parts: list[Tensor], mask: Tensor, owner: Tensor, *, own: bool = False) -> None:
+        self.slots = Slots(parts, len(mask))  # each (B, …, S, width)
         self.mask = mask  # (B, S)
         self.owner = owner  # (R,): the sentence of each row, ascending, equally many rows a sentence
+        self.own = own  # whether the tensors may be written to, or are somebody else's
+
+    @property
+    def parts(self) -> list[Tensor]:
+        """What is known of the sentences, each (B, …, S, width)."""
+        return [self.slots.used(number, self.mask.shape[1]) for number in range(len(self.slots.tensors))]
 
     def select(self, rows: Tensor) -> "SharedMemory":
         """Return the memory of rows; sentences nobody needs any more are dropped."""
@@ -151,28 +144,38 @@ class SharedMemory:
 
     def join(self, other: "SharedMemory") -> "SharedMemory":
         """Return both memories, our rows first."""
+        if not self.own:
+            self._copy(torch.arange(len(self.mask)))
         width = max(self.mask.shape[1], other.mask.shape[1])
-        parts = [
-            torch.cat([F.pad(part, (0, 0, 0, width - part.shape[-2])) for part in both])
-            for both in zip(self.parts, other.parts, strict=True)
-        ]
-        mask = torch.cat([F.pad(memory.mask, (0, width - memory.mask.shape[1])) for memory in (self, other)])
+        self.slots.join(other.slots, other.mask.shape[1])
+        for number in range(len(self.slots.tensors)):
+            self.slots.make_room(number, width)
         owner = torch.cat([self.owner, other.owner + len(self.mask)])
-        return SharedMemory(parts, mask, owner)._keep(torch.arange(len(mask)), owner)
+        self.mask = torch.cat([F.pad(memory.mask, (0, width - memory.mask.shape[1])) for memory in (self, other)])
+        return self._keep(torch.arange(len(self.mask)), owner)
 
     def _keep(self, sentences: Tensor, owner: Tensor) -> "SharedMemory":
         """Return the memory of these sentences, laid out with equally many rows a sentence."""
         group = len(owner) // max(len(sentences), 1)
         if not torch.equal(owner, torch.arange(len(sentences)).repeat_interleave(group)):
             sentences, owner = sentences[owner], torch.arange(len(owner))  # uneven: a memory for each row
+        self.owner = owner
         if torch.equal(sentences, torch.arange(len(self.mask))):
-            return SharedMemory(self.parts, self.mask, owner)
-        chosen = sentences.to(self.mask.device)
-        mask = self.mask.index_select(0, chosen)
+            return self
+        if self.own:
+            self.slots.select(sentences, self.mask.shape[1])
+        else:
+            self._copy(sentences)
+        mask = self.mask.index_select(0, sentences.to(self.mask.device))
         width = int(mask.sum(dim=1).max()) if len(mask) else 0  # the longest source left
-        return SharedMemory(
-            [part.index_select(0, chosen)[..., :width, :] for part in self.parts], mask[:, :width], owner
-        )
+        self.mask = mask[:, :width]
+        return self
+
+    def _copy(self, sentences: Tensor) -> None:
+        """Take copies of sentences' tensors, which may be written to."""
+        chosen = sentences.to(self.mask.device)
+        self.slots = Slots([part.index_select(0, chosen) for part in self.slots.tensors], len(sentences))
+        self.own = True
 
 
 class AttendingState:

@@ -168,7 +168,7 @@ def test_selecting_everything_copies_nothing(model):
     state = Follower(model, [0, 1]).state
     selected = state.select(torch.arange(2))
     assert selected.cache is state.cache
-    assert selected.memory.parts is state.memory.parts
+    assert selected.memory is state.memory
 
 
 # --- the cache by itself
@@ -178,7 +178,7 @@ def append(cache, new):
     """Append counted keys; return keys, values, mask and causal."""
     rows = len(cache.lengths)
     first = cache.lengths[:, None] + torch.arange(new)  # (R, n)
-    key = (100.0 * torch.arange(rows)[:, None] + first)[:, None, :, None].expand(rows, 2, new, 3)
+    key = (100.0 * torch.arange(rows)[:, None] + first)[:, None, :, None].repeat(1, 2, 1, 3)
     result = cache.append(0, key, -key)
     cache.advance(new)
     return result
@@ -194,7 +194,7 @@ def test_capacity_grows_by_doubling_and_keeps_what_is_there():
         assert values.equal(-keys)
         assert mask is None
         assert not causal
-        capacities.append(cache.keys[0].shape[2])
+        capacities.append(cache.slots.tensors[0].shape[2])
     assert len(set(capacities)) < 8, "it should not be copied at every step"
 
 
@@ -218,25 +218,42 @@ def test_rows_of_different_lengths_see_their_own_tokens_only():
             seen = keys[row, 0, :, 0][mask[row, 0, 0]].tolist()
             assert len(seen) == length
             assert [value % 100 for value in seen] == list(range(length))
+    assert not both.select(torch.tensor([0, 1, 1])).even
     assert both.select(torch.tensor([1, 2])).even
-    assert both.select(torch.tensor([1, 2])).longest == 25
-    assert both.select(torch.tensor([0])).longest == 22
-    assert not both.select(torch.tensor([0, 1])).even
+    assert both.longest == 25
+    assert both.select(torch.tensor([0])).longest == 25
 
 
-def test_a_selection_is_a_copy():
+def test_the_longest_row_may_leave():
+    short, long = KeyValueCache(1, 1), KeyValueCache(2, 1)
+    append(short, 2)
+    append(long, 5)
+    both = short.join(long).select(torch.tensor([0]))
+    assert (both.longest, both.even) == (2, True)
+    assert append(both, 1)[0][0, 0, :, 0].tolist() == [0.0, 1.0, 2.0]
+
+
+def test_rows_of_one_parent_go_their_own_ways():
     cache = KeyValueCache(2, 1)
     append(cache, 3)
-    chosen = cache.select(torch.tensor([0, 0]))
-    keys = append(chosen, 1)[0]
+    keys = append(cache.select(torch.tensor([0, 0])), 1)[0]
     assert keys[:, 0, :, 0].tolist() == [[0.0, 1.0, 2.0, 3.0], [0.0, 1.0, 2.0, 103.0]]
-    assert cache.lengths.tolist() == [3, 3]
-    assert cache.keys[0][:, 0, :, 0].tolist() == [[0.0, 1.0, 2.0], [100.0, 101.0, 102.0]]
+
+
+def test_a_memory_that_is_somebody_elses_is_never_written_to():
+    states = torch.arange(12.0).view(3, 2, 2)
+    before = states.clone()
+    memory = SharedMemory([states], torch.ones(3, 2, dtype=torch.bool), torch.arange(3))
+    memory = memory.select(torch.tensor([2, 1]))
+    assert memory.parts[0].equal(before[[2, 1]])
+    memory = memory.join(SharedMemory([states], torch.ones(3, 2, dtype=torch.bool), torch.arange(3)))
+    assert memory.select(torch.tensor([4, 0, 3])).parts[0].equal(before[[2, 2, 1]])
+    assert states.equal(before)
 
 
 def test_empty_caches_join_and_select():
     nobody = KeyValueCache(0, 1).join(KeyValueCache(0, 1))
-    assert (len(nobody.lengths), nobody.longest, nobody.even, nobody.keys) == (0, 0, True, [None])
+    assert (len(nobody.lengths), nobody.longest, nobody.even, nobody.slots.tensors) == (0, 0, True, [])
     started = KeyValueCache(2, 1)
     append(started, 3)
     assert started.select(torch.tensor([], dtype=torch.int64)).longest == 0

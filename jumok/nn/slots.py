@@ -1,0 +1,68 @@
+"""Tensors with a row each that stay where they are: a row is copied only where another takes its place.
+
+rows 0 1 2 3 4, of which 0 3 3 4 go on as 0 3 4 3 → in place: 3 moves to 1, 4 stays behind as 2's successor, …
+
+A search drops, repeats and adds rows at every step, and copying all that a decoder remembers would take longer than
+the decoder itself.
+"""
+
+import torch
+from torch import Tensor
+
+# R rows · C capacity: places of a row
+
+GROWTH = 16  # places more, at least, when a row has no more room
+
+
+class Slots:
+    """Tensors (rows, …, places, width) with room for more rows and places than are in use."""
+
+    def __init__(self, tensors: list[Tensor], rows: int) -> None:
+        self.tensors = tensors  # each (room for rows, …, room for places, width); rows beyond `rows` mean nothing
+        self.rows = rows
+
+    def used(self, number: int, places: int) -> Tensor:
+        """Return the rows and places in use of a tensor."""
+        return self.tensors[number][: self.rows, ..., :places, :]
+
+    def select(self, rows: Tensor, places: int) -> None:
+        """Keep rows (R',), reordered, repeated or left out; places is how many of each are in use."""
+        count = len(rows)
+        if not self.tensors or count > len(self.tensors[0]):
+            chosen = rows
+            self.tensors = [tensor.index_select(0, chosen.to(tensor.device)) for tensor in self.tensors]
+        else:
+            target = torch.arange(count)
+            moved = (rows != target).nonzero()[:, 0]
+            if len(moved):
+                source = rows[moved]
+                for tensor in self.tensors:
+                    part = tensor[..., :places, :]
+                    part.index_copy_(0, moved.to(part.device), part.index_select(0, source.to(part.device)))
+        self.rows = count
+
+    def join(self, other: "Slots", places: int) -> None:
+        """Take over other's rows behind our own; places is how many of theirs are in use."""
+        total = self.rows + other.rows
+        for number, theirs in enumerate(other.tensors):
+            tensor = self.tensors[number]
+            if len(tensor) < total or tensor.shape[-2] < places:
+                tensor = self._grown(tensor, rows=total, places=places)
+                self.tensors[number] = tensor
+            tensor[self.rows : total, ..., :places, :] = theirs[: other.rows, ..., :places, :]
+        self.rows = total
+
+    def make_room(self, number: int, places: int) -> Tensor:
+        """Return a tensor with room for so many places."""
+        if self.tensors[number].shape[-2] < places:
+            self.tensors[number] = self._grown(self.tensors[number], rows=0, places=places)
+        return self.tensors[number]
+
+    def _grown(self, tensor: Tensor, *, rows: int, places: int) -> Tensor:
+        room = max(len(tensor), rows)
+        capacity = tensor.shape[-2]
+        if places > capacity:
+            capacity = max(places, 2 * capacity, capacity + GROWTH)
+        fresh = tensor.new_zeros(room, *tensor.shape[1:-2], capacity, tensor.shape[-1])
+        fresh[: self.rows, ..., : tensor.shape[-2], :] = tensor[: self.rows]
+        return fresh

@@ -1,0 +1,43 @@
+"""Choices ordered so that rows need not move: the same choices, each where its parent stood if it can."""
+
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jumok.decoding.rows import Choice
+
+
+@st.composite
+def going(draw):
+    """Return choices of some of the sentences of a beam, how many rows there were, and its width."""
+    width, sentences = draw(st.integers(1, 5)), draw(st.integers(1, 7))
+    kept = [number for number in range(sentences) if draw(st.booleans())]
+    parents = [width * number + draw(st.integers(0, width - 1)) for number in kept for _ in range(width)]
+    number = torch.arange(len(parents))
+    return Choice(torch.tensor(parents, dtype=torch.int64), number, number.float()), width * sentences, width
+
+
+@given(going())
+def test_nothing_is_lost_and_whatever_can_stays(case):
+    choice, rows, width = case
+    found = choice.in_place(rows, width)
+    assert sorted(found.tokens.tolist()) == choice.tokens.tolist()
+    assert found.parents.equal(choice.parents[found.tokens])
+    assert found.log_probabilities.equal(found.tokens.float())
+    blocks = found.parents.view(-1, width)
+    own = blocks[:, 0] // width
+    assert (blocks // width == own[:, None]).all(), "rows of a sentence stand side by side"
+    for place, block in enumerate(blocks.tolist()):
+        if width * place in [width * number for number in (choice.parents // width).tolist()]:
+            assert own[place] == place, "a sentence whose place is still there stays"
+        inside = [parent % width for parent in block]
+        assert all(inside[parent] == parent for parent in inside), "a row's first continuation stands where it stood"
+
+
+def test_rows_that_are_not_in_blocks_keep_their_order():
+    uneven = Choice(torch.tensor([0, 2, 3]), torch.tensor([5, 6, 7]), torch.zeros(3))
+    assert uneven.in_place(4, 2) is uneven
+    torn = Choice(torch.tensor([1, 2, 3, 5]), torch.tensor([5, 6, 7, 8]), torch.zeros(4))
+    assert torn.in_place(6, 2) is torn
+    nobody = Choice(*(torch.zeros(0, dtype=torch.int64) for _ in range(3)))
+    assert nobody.in_place(6, 2) is nobody
