@@ -5,49 +5,40 @@ recipe → task (data, tokenizers) → model → trainer → run folder → load
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
 from rich.console import Console
 
-from jumok.catalogue import MODELS, TASKS, model_class, task_class
-from jumok.comparison import Comparison, compare_runs, draw_lengths, name_runs
+from jumok.catalogue import MODELS, TASKS, Entry, model_class, task_class
 from jumok.config import DecodingConfig, TokenizerConfig, TrainingConfig
-from jumok.data.files import read_lines
-from jumok.data.parallel import Progress
-from jumok.doctor import Report, examine
 from jumok.errors import ConfigError, RunError, did_you_mean
-from jumok.export.huggingface import read_folder
-from jumok.export.parity import Parity
-from jumok.exporting import export_run
 from jumok.job import Job, build_model, check_same_tokenizer, folders_for, prepare_job, silent, start_from
-from jumok.lens.picture import check_can_draw
 from jumok.nn.device import choose_device
 from jumok.predictors.base import Predictor
-from jumok.predictors.classifier import TextClassifier
-from jumok.predictors.exported import ExportedTranslator
-from jumok.predictors.filler import Filler
-from jumok.predictors.picture_classifier import PictureClassifier
-from jumok.predictors.translator import Translator
-from jumok.predictors.writer import Writer
 from jumok.recipe import build_recipe, find_recipe
 from jumok.run import Run, load_recipe
-from jumok.scaffold import new_recipe
 from jumok.training.average import load_tensors, model_tensors
 from jumok.training.checkpoint import Checkpoints
 
 ENGINES = ("jumok", "ctranslate2")
+if TYPE_CHECKING:
+    from jumok.comparison import Comparison
+    from jumok.data.parallel import Progress
+    from jumok.doctor import Report
+    from jumok.export.parity import Parity
+
 Kind = TypeVar("Kind", bound=Predictor)
-PREDICTORS: dict[str, type[Predictor]] = {
-    "language": Writer,
-    "masked-language": Filler,
-    "picture-classification": PictureClassifier,
-    "text-classification": TextClassifier,
-    "translation": Translator,
+# Imported when first used: a translation need not wait for what draws, compares or reads pictures.
+PREDICTORS = {
+    "language": Entry("writes on", "jumok.predictors.writer:Writer"),
+    "masked-language": Entry("fills gaps", "jumok.predictors.filler:Filler"),
+    "picture-classification": Entry("names pictures", "jumok.predictors.picture_classifier:PictureClassifier"),
+    "text-classification": Entry("names texts", "jumok.predictors.classifier:TextClassifier"),
+    "translation": Entry("translates", "jumok.predictors.translator:Translator"),
 }
 
 __all__ = [
-    "Comparison",
     "Job",
     "Predictor",
     "check",
@@ -55,7 +46,6 @@ __all__ = [
     "evaluate",
     "export",
     "load",
-    "new_recipe",
     "prepare_job",
     "recipe_schema",
     "train",
@@ -81,6 +71,12 @@ def train(
     return job.folder
 
 
+def predictor_class(task: str) -> type[Predictor]:
+    """Return what a task's models are used through."""
+    found: type[Predictor] = PREDICTORS[task].load()
+    return found
+
+
 def load(
     run: str | Path, *, checkpoint: str = "best", device: str = "auto", engine: str = "", int8: bool = False
 ) -> Predictor:
@@ -100,6 +96,8 @@ def load(
     if exported == "jumok" and (engine == "ctranslate2" or int8):
         opened = Run.open(exported_folder(opened, Checkpoints(opened.folder).find(checkpoint)))
     if opened.facts.get("engine"):
+        from jumok.predictors.exported import ExportedTranslator
+
         task = task_class(opened.recipe.task).open(opened.recipe, opened.data_folders, tokenizers=opened.tokenizers)
         return ExportedTranslator(opened, task, precision="int8" if int8 else "float32")
     weights = Checkpoints(opened.folder).load_weights(checkpoint)
@@ -109,11 +107,13 @@ def load(
     except ValueError as error:
         raise RunError(f"{opened.folder}: {error}; recipe.toml and the checkpoint do not belong together") from None
     task = task_class(opened.recipe.task).open(opened.recipe, opened.data_folders, tokenizers=opened.tokenizers)
-    return PREDICTORS[opened.recipe.task](opened, task, model.to(choose_device(device)).eval())
+    return predictor_class(opened.recipe.task)(opened, task, model.to(choose_device(device)).eval())
 
 
 def import_model(folder: str | Path, run: str | Path) -> tuple[Predictor, list[str]]:
     """Bring in a GPT-2, BERT, ViT or Swin from a local folder of Hugging Face's layout; return it and the parts it did not have."""
+    from jumok.export.huggingface import read_folder
+
     target = Path(run)
     if Run.exists(target):
         raise RunError(f"{target} already holds a run; choose another folder")
@@ -149,18 +149,21 @@ def export(
     data: str | Path | None = None,
     checkpoint: str = "best",
     progress: Callable[[int], None] = lambda done: None,
-) -> Parity:
+) -> "Parity":
     """Write a translator into folder for another engine, and return how alike the two answer held-out sentences."""
+    from jumok.data.files import read_lines
+    from jumok.exporting import export_run
+
     predictor = load(run, checkpoint=checkpoint)
-    if data is not None:
-        corpora = predictor.task.corpora
-        corpora.folders = [*folders_for(predictor.run.recipe, None, data), *corpora.folders]
+    _look_in(predictor, data)
     texts = [line for line in read_lines(Path(source)) if line.strip()] if source else []
     return export_run(predictor, Path(folder), kind=to, texts=texts, progress=progress)
 
 
 def exported_folder(run: Run, checkpoint: Path) -> Path:
     """Return the folder of a run's own export of a checkpoint, made if there is none."""
+    from jumok.exporting import export_run
+
     folder = run.folder / "ctranslate2" / checkpoint.resolve().name
     if not Run.exists(folder):
         predictor = load(run.folder, checkpoint=checkpoint.name)
@@ -180,8 +183,9 @@ def load_for(
 ) -> Kind:
     """Return a run's model as a predictor of a kind; a run of another task is refused before its weights are read."""
     task = Run.open(run).recipe.task
-    if not issubclass(PREDICTORS[task], kind):
-        raise ConfigError(f"{run} is a run of {task}: use jumok {PREDICTORS[task].verb}, not jumok {kind.verb}")
+    found = predictor_class(task)
+    if not issubclass(found, kind):
+        raise ConfigError(f"{run} is a run of {task}: use jumok {found.verb}, not jumok {kind.verb}")
     predictor = load(run, checkpoint=checkpoint, device=device, engine=engine, int8=int8)
     assert isinstance(predictor, kind)
     return predictor
@@ -232,11 +236,15 @@ def compare(
     beam: int | None = None,
     png: str | Path | None = None,
     progress: Callable[[str, int, int], None] = lambda name, done, total: None,
-) -> dict[str, Comparison]:
+) -> "dict[str, Comparison]":
     """Return runs side by side on each corpus of a split, or on two files, by label; the first run is the baseline.
 
     png draws BLEU against the length of the source. progress is told run, sentences done since the last call, and all.
     """
+    from jumok.comparison import compare_runs, draw_lengths, name_runs
+    from jumok.lens.picture import check_can_draw
+    from jumok.predictors.translator import Translator
+
     names = name_runs(runs)
     if png is not None:
         check_can_draw(Path(png))
@@ -256,9 +264,11 @@ def compare(
 
 
 def check(
-    recipe: str | Path, *, data: str | Path | None = None, overrides: Sequence[str] = (), progress: Progress = silent
-) -> Report:
+    recipe: str | Path, *, data: str | Path | None = None, overrides: Sequence[str] = (), progress: "Progress" = silent
+) -> "Report":
     """Examine a recipe and its data before a run; writes nothing but the cache."""
+    from jumok.doctor import examine
+
     given = load_recipe(recipe, tuple(overrides))
     folders = folders_for(given, find_recipe(recipe), data)
     if given.training.threads:

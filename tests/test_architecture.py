@@ -36,7 +36,7 @@ ALLOWED = {
     "job": LEAVES | {"run", "catalogue", "data", "nn", "training"},
     "api": LEAVES | {"run", "job", "comparison", "exporting", "doctor", "scaffold", "predictors", "export", "catalogue", "tasks", "data", "decoding", "evaluation",
                      "training", "lens", "nn"},
-    "cli": LEAVES | {"api", "catalogue", "comparison", "data", "evaluation", "lens", "predictors", "training", "doctor", "tasks"},
+    "cli": LEAVES | {"api", "scaffold", "catalogue", "comparison", "data", "evaluation", "lens", "predictors", "training", "doctor", "tasks"},
 }  # fmt: skip
 
 

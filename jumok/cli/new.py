@@ -20,9 +20,9 @@ def new(
     """
     from shlex import quote
 
-    from jumok import api
     from jumok.cli.display import counting, error_console
     from jumok.errors import ConfigError
+    from jumok.scaffold import new_recipe
 
     path = out or Path(f"{source.name}-{target.name}.toml")
     if path.exists():
@@ -31,7 +31,7 @@ def new(
         raise ConfigError("--val-source and --val-target belong together")
     with counting(error_console()) as progress:
         progress("reading", 0)
-        text = api.new_recipe(
+        text = new_recipe(
             source.absolute(),
             target.absolute(),
             val_source=val_source and val_source.absolute(),

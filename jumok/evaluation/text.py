@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from sacrebleu.metrics.bleu import BLEU
-from sacrebleu.metrics.chrf import CHRF
 
 
 @dataclass(frozen=True)
@@ -25,6 +23,9 @@ class TextScores:
 
 def score_texts(hypotheses: Sequence[str], references: Sequence[str], *, tokenize: str = "13a") -> TextScores:
     """Return the scores of hypotheses against one reference each; cased, sacreBLEU's own tokenisation."""
+    from sacrebleu.metrics.bleu import BLEU  # a tenth of a second that a translation need not wait for
+    from sacrebleu.metrics.chrf import CHRF
+
     bleu, chrf = BLEU(tokenize=tokenize), CHRF()
     written, wanted = list(hypotheses), [list(references)]
     exact = sum(a.strip() == b.strip() for a, b in zip(hypotheses, references, strict=True))

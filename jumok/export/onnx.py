@@ -90,7 +90,8 @@ def _embed(embedding: Any, tokens: Tensor, places: Tensor) -> Tensor:
     positions = embedding.positions
     if positions.kind == "none":
         return embedded
-    return embedded + (positions.table[places] if positions.kind == "learned" else positions.encode(places))
+    encoding: Tensor = positions.table[places] if positions.kind == "learned" else positions.encode(places)
+    return embedded + encoding
 
 
 def write_onnx(model: nn.Module, folder: Path) -> None:
