@@ -45,6 +45,9 @@ def translate(
     seed: int | None = typer.Option(None, "--seed", min=0, help="With --sample: the same seed draws the same."),
     prefix: str = typer.Option("", "--prefix", help="Every translation begins with this."),
     batch_size: int | None = typer.Option(None, "--batch-size", min=1, help="Sentences translated side by side."),
+    workers: int | None = typer.Option(
+        None, "--workers", min=0, help="Processes that share the sentences on a CPU; 0 = what is fastest."
+    ),
     stream: bool = typer.Option(False, "--stream", help="Show each word as it is written (greedy or --sample)."),
     checkpoint: str = typer.Option("best", "--checkpoint", help="best, last or step-N."),
     engine: str = typer.Option("", "--engine", help="jumok or ctranslate2; by default what the folder is for."),
@@ -83,6 +86,7 @@ def translate(
         "top_p": top_p,
         "seed": seed,
         "batch_size": batch_size,
+        "workers": workers,
     }
     changes = {key: value for key, value in given.items() if value is not None}
     options = DecodingConfig.parse(predictor.options.model_dump() | changes, "decoding")

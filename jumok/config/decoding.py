@@ -31,6 +31,7 @@ class DecodingConfig(Section):
     )
     seed: int = Field(1, ge=0)
     batch_size: int = Field(64, ge=1, description="sentences decoded side by side")
+    workers: int = Field(0, ge=0, description="processes that share many sentences on a CPU; 0 = what is fastest")
 
     @model_validator(mode="after")
     def n_best_fits_the_beam(self) -> Self:

@@ -18,6 +18,7 @@ from jumok.data.sources import tidy
 from jumok.data.store import PairStore
 from jumok.data.tokenizer import END, PAD, START
 from jumok.decoding.engine import stream
+from jumok.decoding.workers import portions, processes_for, share
 from jumok.errors import ConfigError
 from jumok.evaluation.text import score_by_length, score_texts
 from jumok.nn.observe import AttentionRecord, observe
@@ -101,7 +102,17 @@ class Translator(Predictor):
         progress: Callable[[int], None] | None = None,
     ) -> list[list[Answer]]:
         """Return the translations of each source's ids, none of them empty, best first."""
-        return self.task.answer(self.model, sources, options=options, prefixes=prefixes, progress=progress)
+        device = next(self.model.parameters()).device
+        count = processes_for(len(sources), wanted=options.workers, portion=options.batch_size, device=device)
+        if count == 1 or options.sample:  # what is drawn depends on a sentence's place in the call
+            return self.task.answer(self.model, sources, options=options, prefixes=prefixes, progress=progress)
+
+        def answer(portion: Sequence[int]) -> list[list[Answer]]:
+            own = [prefixes[place] for place in portion] if prefixes else None
+            return self.task.answer(self.model, [sources[place] for place in portion], options=options, prefixes=own)
+
+        given = portions([len(ids) for ids in sources], processes=count, portion=options.batch_size)
+        return share(answer, given, processes=count, progress=progress)
 
     def read(self, texts: Sequence[str], *, warn: Callable[[str], None] = lambda message: None) -> list[Ids]:
         """Return the ids of texts; one that is too long is cut at a sentence or word, with a warning."""

@@ -55,6 +55,20 @@ def test_the_score_of_an_answer_is_what_the_model_gives_it(predictor, babbler, b
                 assert answer.score == pytest.approx(total / length**0.7, abs=1e-3)
 
 
+@pytest.mark.parametrize("beam", [1, 3])
+def test_processes_that_share_the_sentences_change_nothing(predictor, babbler, beam):
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    texts = [" ".join(letters[number % 20 : number % 20 + 1 + number % 7]) for number in range(70)] + [""]
+    for model in (predictor, babbler):
+        alone, shared = (
+            model.answers(texts, options=DecodingConfig(beam=beam, n_best=beam, workers=workers, batch_size=9))
+            for workers in (1, 3)
+        )
+        assert [[a.ids for a in found] for found in shared] == [[a.ids for a in found] for found in alone]
+        for one, other in zip(alone, shared, strict=True):
+            assert [a.score for a in other] == pytest.approx([a.score for a in one], abs=1e-4)
+
+
 def test_n_best_come_best_first_and_differ(predictor):
     found = predictor.answers("a b c", options=DecodingConfig(beam=5, n_best=5))[0]
     assert len({tuple(answer.ids) for answer in found}) == 5
