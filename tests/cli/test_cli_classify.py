@@ -146,7 +146,7 @@ def test_files_in_and_out_plain_and_gz(classifier_run, tmp_path):
 def test_any_text_has_a_verdict(classifier_run, text):
     done = jumok("classify", classifier_run, text, "the film was lovely")
     assert done.code == 0
-    assert done.err == "" or ("its end was left out" in done.err and done.err.count("\n") == 1)
+    assert done.err in ("", without_text(1)) or ("its end was left out" in done.err and done.err.count("\n") == 1)
     assert done.out.count("\n") == 2
     assert done.out.splitlines()[1].startswith("good\t")
 
