@@ -47,7 +47,7 @@ class TextClassifier(Classifier):
     ) -> list[Verdict]:
         """Return the verdict on each text, or on each pair of texts; one text may stand alone.
 
-        A text longer than the model takes is cut, with a warning.
+        A text longer than the model takes is cut, and one without any is answered all the same, each with a warning.
         """
         alone = [texts] if isinstance(texts, str) else texts
         pairs = [(text, "") if isinstance(text, str) else text for text in alone]
@@ -57,6 +57,8 @@ class TextClassifier(Classifier):
             rows = []
             for number, ids in enumerate(self.task.read(pairs[first : first + ROWS]), start=first + 1):
                 rows.append(make_row(*ids, self.task.data.max_length))
+                if not any(map(len, ids)):
+                    warn(f"line {number} has no text; the class it gets is only what the model says of nothing at all")
                 lost = sum(map(len, ids)) - (len(rows[-1][0]) - (MARKS if len(ids[1]) else MARKS - 1))
                 if lost:
                     warn(

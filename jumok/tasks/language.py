@@ -48,7 +48,7 @@ class Language:
         assert isinstance(recipe.data, TextData)
         if not recipe.tokenizer.shared or recipe.tokenizer.dropout or recipe.tokenizer.target_dropout:
             raise ConfigError(
-                "tokenizer.shared = false and subword dropout are for translation; take them out of [tokenizer]"
+                "tokenizer.shared = false is for translation, subword dropout for that and classes; take them out of [tokenizer]"
             )
         given = None if tokenizers is None else tokenizers["text"]
         return cls(recipe, TextCorpora(recipe.data, recipe.tokenizer, folders, progress, given))
