@@ -13,7 +13,7 @@ from rich.console import Console
 from jumok.catalogue import MODELS, TASKS, model_class, task_class
 from jumok.comparison import Comparison, compare_runs, draw_lengths, name_runs
 from jumok.config import DecodingConfig, TokenizerConfig, TrainingConfig
-from jumok.data.parallel import Progress
+from jumok.data.corpora import Progress
 from jumok.doctor import Report, examine
 from jumok.errors import ConfigError, RunError
 from jumok.export.huggingface import read_folder
