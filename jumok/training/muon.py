@@ -55,6 +55,15 @@ class Muon(AdamW):
         finally:
             self.param_groups = groups
 
+    def _average(self, parameter: Tensor) -> Tensor:
+        state = self.state[parameter]
+        if not state:
+            state["average"] = torch.zeros_like(parameter)
+            state["step"] = torch.zeros(())  # AdamW asks for it when a state is loaded
+        state["step"] += 1
+        average: Tensor = state["average"]
+        return average
+
     def _orthogonal_step(self, group: dict[str, Any]) -> None:
         """Step the matrices of one shape together: many small products are one large."""
         alike: dict[tuple[int, ...], list[Tensor]] = defaultdict(list)
@@ -64,9 +73,7 @@ class Muon(AdamW):
         rate: float = group["lr"]
         for shape, parameters in alike.items():
             gradients: list[Any] = [parameter.grad for parameter in parameters]
-            averages = [
-                self.state[parameter].setdefault("average", torch.zeros_like(parameter)) for parameter in parameters
-            ]
+            averages = [self._average(parameter) for parameter in parameters]
             torch._foreach_lerp_(averages, gradients, 1 - MOMENTUM)
             ahead = torch._foreach_lerp(gradients, averages, MOMENTUM)  # Nesterov: the average as it will be
             steps = orthogonalised(torch.stack(ahead).flatten(2))
