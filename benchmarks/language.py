@@ -31,6 +31,7 @@ def arguments() -> argparse.Namespace:
         "--data", required=True, type=Path, help="the folder of tiny Shakespeare, or the one that holds tinyshakespeare"
     )
     parser.add_argument("--rounds", type=int, default=3, help="each with a seed of its own")
+    parser.add_argument("--seed", type=int, default=1, help="of the first round")
     parser.add_argument("--steps", type=int, default=2000, help="steps of each run")
     parser.add_argument("--warm-up", type=int, default=100, help="the first of them, not timed")
     parser.add_argument("--threads", type=int, nargs="+", default=[2], help="each is tried; a toolkit's best counts")
@@ -63,7 +64,7 @@ def main() -> None:
             own.mkdir()
             for split in ("train", "val"):
                 (own / f"{split}.txt").symlink_to(folder / f"{split}.txt")
-            seed = number + 1
+            seed = number + given.seed
             entries = [
                 Entry("4 × 128", PLAIN, "train_plain_gpt.py", {"seed": seed}, apart=False),
                 Entry("4 × 128", OURS, "train_jumok.py", {"overrides": [*fixed, f"training.seed={seed}"]}, apart=False),

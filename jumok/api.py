@@ -24,7 +24,7 @@ from jumok.training.checkpoint import Checkpoints
 ENGINES = ("jumok", "ctranslate2")
 if TYPE_CHECKING:
     from jumok.comparison import Comparison
-    from jumok.data.parallel import Progress
+    from jumok.data.corpora import Progress
     from jumok.doctor import Report
     from jumok.export.parity import Parity
 

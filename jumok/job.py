@@ -14,7 +14,8 @@ from rich.console import Console
 from torch import nn
 
 from jumok.catalogue import model_class, task_class
-from jumok.data.parallel import Progress, data_folders
+from jumok.data.corpora import Progress
+from jumok.data.parallel import data_folders
 from jumok.errors import ConfigError, RunError
 from jumok.nn.device import choose_device
 from jumok.recipe import Recipe, differences, find_recipe, shipped_recipes

@@ -2,7 +2,7 @@
 
 from jumok.config.data import Corpus, GapData, LabelledData, LabelledFile, ParallelData, TextData, TextFile
 from jumok.config.decoding import DecodingConfig
-from jumok.config.model import ModelConfig, PairModelConfig, PictureModelConfig, TextModelConfig
+from jumok.config.model import ModelConfig, PairModelConfig, PictureModelConfig, TextModelConfig, check_multiple
 from jumok.config.pictures import Augment, PictureData, PictureFiles
 from jumok.config.section import Section
 from jumok.config.tokenizer import TokenizerConfig
@@ -27,4 +27,5 @@ __all__ = [
     "TextModelConfig",
     "TokenizerConfig",
     "TrainingConfig",
+    "check_multiple",
 ]

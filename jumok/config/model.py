@@ -51,3 +51,10 @@ class PictureModelConfig(ModelConfig):
     picture_size: int = Field(0, ge=0, description="filled in from data.size: pixels a side")
     channels: int = Field(0, ge=0, description="filled in from the data: 1 for grey, 3 for colour")
     classes: int = Field(0, ge=0, description="filled in from the data")
+
+
+def check_multiple(what: str, size: int, of: str, part: int, remedy: str = "") -> None:
+    """Refuse a size that cannot be shared out evenly."""
+    if size % part:
+        below = f"{what} ({size}) must be a multiple of {of} ({part}); the nearest below is {size - size % part}"
+        raise ConfigError(f"{below}; {remedy}" if remedy else below)

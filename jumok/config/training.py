@@ -14,7 +14,9 @@ class TrainingConfig(Section):
     batch_tokens: int = Field(4096, ge=1, description="a batch's rows × the longer of its longest source and target")
     batch_size: int = Field(0, ge=0, description="pictures a batch, for tasks on pictures; 0 = 128")
     accumulate: int = Field(1, ge=1, description="batches whose gradients are summed for one step")
-    optimizer: Literal["adam", "adamw"] = "adam"
+    optimizer: Literal["adam", "adamw", "muon"] = Field(
+        "adam", description="muon: orthogonal steps for the layers' matrices, AdamW for the rest"
+    )
     learning_rate: float = Field(1e-3, gt=0.0, description="the peak, reached after warmup")
     schedule: Literal["inverse_sqrt", "cosine", "linear", "constant"] = Field(
         "inverse_sqrt", description="after the warm-up"

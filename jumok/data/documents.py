@@ -5,18 +5,19 @@ files or built-in set → documents → tokenizer (trained on train) → TextSto
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 
-from jumok.config import TextData, TextFile, TokenizerConfig
+from jumok.config import TextData, TextFile
 from jumok.data.cache import cached_folder
+from jumok.data.corpora import Corpora, Split
 from jumok.data.fetch import DOWNLOADS
 from jumok.data.files import content_hash, find_file
 from jumok.data.sources import clean, read_documents
@@ -24,9 +25,6 @@ from jumok.data.store import map_array
 from jumok.data.tokenizer import END, Tokenizer
 from jumok.errors import ConfigError, DataError, did_you_mean
 
-Split = Literal["train", "val", "test"]
-Progress = Callable[[str, int], None]  # what is being done, and how many documents are through
-FORMAT = 1
 CHUNK = 1000
 FEW = 20  # documents; of fewer, the end of each is held out instead of some as a whole
 
@@ -59,6 +57,14 @@ class TextStore:
             raise DataError(
                 f"the tokenised text in {folder} is damaged; run jumok cache --clear, and it is made again."
             )
+
+    def __len__(self) -> int:
+        return self.tokens
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How much text it is, for tables."""
+        return {"documents": self.documents, "tokens": self.tokens, "characters": self.characters, "bytes": self.bytes}
 
     @property
     def tokens(self) -> int:
@@ -93,14 +99,13 @@ def build_text_store(
 
 
 @dataclass
-class TextCorpora:
+class TextCorpora(Corpora):
     """The text of a recipe: read, cleaned, tokenised, stored."""
 
+    FORMAT = 1
+    DECISIVE: ClassVar[set[str]] = {"set", "documents", "hold_out", "lowercase"}
+
     data: TextData
-    config: TokenizerConfig
-    folders: Sequence[Path]
-    progress: Progress = lambda what, done: None
-    given: Tokenizer | None = None  # by a run; trained otherwise
 
     def __post_init__(self) -> None:
         missing = not self.data.set and not self.data.train and self.given is None  # an imported run has no data
@@ -114,32 +119,9 @@ class TextCorpora:
             )
 
     @cached_property
-    def tokenizer(self) -> Tokenizer:
-        """The tokenizer of the text."""
-        if self.given is not None:
-            return self.given
-        settings = self.config.model_dump(exclude={"dropout", "target_dropout", "shared"})
-        folder = cached_folder(self._key("tokenizer", settings), self._train_tokenizer)
-        return Tokenizer.load(folder / "text.json")
-
-    def _train_tokenizer(self, folder: Path) -> None:
-        def texts() -> Iterator[str]:
-            for number, text in enumerate(self._train_documents()):
-                if number % CHUNK == 0:
-                    self.progress("training the tokenizer", number)
-                yield text
-
-        Tokenizer.train(texts(), self.config).save(folder / "text.json")
-
-    @property
-    def fingerprint(self) -> str:
-        """What the training text is made of: a resumed run must find the same."""
-        return self._key("data", [])
-
-    @cached_property
     def train(self) -> TextStore:
         """All training text in one store."""
-        return self._store("train", self._train_documents)
+        return self._store("train", self._train_texts)
 
     def evaluation(self, split: Split) -> dict[str, TextStore]:
         """Return each file of a split by its label."""
@@ -176,19 +158,12 @@ class TextCorpora:
 
         return TextStore(cached_folder(self._key("text", [what, self.tokenizer.fingerprint], files), build))
 
-    def _key(self, kind: str, parts: object, files: list[TextFile] | None = None) -> str:
-        """Return a name that changes with everything the contents depend on."""
-        data = self.data.model_dump(include={"set", "documents", "hold_out", "lowercase"})
-        content = self._train_content if files is None else self._content(files)
-        text = json.dumps([FORMAT, kind, data, not self.data.val, parts, content], sort_keys=True, default=str)
-        return f"{kind}-{hashlib.sha256(text.encode()).hexdigest()[:32]}"
-
     @cached_property
     def _train_content(self) -> object:
         if self.data.set:
             texts = BUILT_IN[self.data.set]("train")  # Python's own texts change with its version
             return [self.data.set, hashlib.sha256("\0".join(texts).encode()).hexdigest()]
-        return self._content(self.data.train)
+        return super()._train_content
 
     def _content(self, files: list[TextFile]) -> object:
         return [[file.column, Path(file.file).suffixes[-2:], content_hash([self._path(file)])] for file in files]
@@ -206,7 +181,7 @@ class TextCorpora:
         for text in read_documents(file, self.folders, documents=self.data.documents):
             yield clean(text, self.data.lowercase)
 
-    def _train_documents(self) -> Iterator[str]:
+    def _train_texts(self) -> Iterator[str]:
         if self.data.set:
             return iter(BUILT_IN[self.data.set]("train"))
         return self._files() if self.data.val else self._divided(held_out=False)

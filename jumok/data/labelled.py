@@ -11,21 +11,20 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from jumok.config import LabelledData, LabelledFile, TokenizerConfig
+from jumok.config import LabelledData, LabelledFile
 from jumok.data.cache import cached_folder
+from jumok.data.corpora import Corpora, Split
 from jumok.data.files import content_hash, find_file
-from jumok.data.parallel import Progress, Split
 from jumok.data.sources import read_labelled, tidy
 from jumok.data.store import SideWriter, TokenSide, id_type_of, map_array, parts_of
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import ConfigError, DataError, did_you_mean
 
 Example = tuple[str, str, str]  # text, second text or nothing, class
-FORMAT = 2
 CHUNK = 10_000
 SIDES = ("first", "second")
 
@@ -116,34 +115,19 @@ def build_label_store(
 
 
 @dataclass
-class LabelledCorpora:
+class LabelledCorpora(Corpora):
     """The examples of a recipe: read, tidied, tokenised, stored."""
 
+    FORMAT = 2
+    DECISIVE: ClassVar[set[str]] = {"limit", "hold_out", "lowercase"}
+
     data: LabelledData
-    config: TokenizerConfig
-    folders: Sequence[Path]
-    progress: Progress = lambda what, done: None
-    given: Tokenizer | None = None  # by a run, or by the run that weights come from; trained otherwise
 
-    @cached_property
-    def tokenizer(self) -> Tokenizer:
-        """The tokenizer of the texts."""
-        if self.given is not None:
-            return self.given
-        settings = self.config.model_dump(exclude={"dropout", "target_dropout", "shared"})
-        folder = cached_folder(self._key("tokenizer", settings), self._train_tokenizer)
-        return Tokenizer.load(folder / "text.json")
-
-    def _train_tokenizer(self, folder: Path) -> None:
-        def texts() -> Iterator[str]:
-            for number, (text, second, _) in enumerate(self._train_examples()):
-                if number % 1000 == 0:
-                    self.progress("training the tokenizer", number)
-                yield tidy(text, self.data.lowercase)
-                if second:
-                    yield tidy(second, self.data.lowercase)
-
-        Tokenizer.train(texts(), self.config).save(folder / "text.json")
+    def _train_texts(self) -> Iterator[str]:
+        for text, second, _ in self._train_examples():
+            yield tidy(text, self.data.lowercase)
+            if second:
+                yield tidy(second, self.data.lowercase)
 
     @cached_property
     def labels(self) -> list[str]:
@@ -162,11 +146,6 @@ class LabelledCorpora:
                 "If it is, name them all in data.labels."
             )
         return found
-
-    @property
-    def fingerprint(self) -> str:
-        """What the training examples are made of: a resumed run must find the same."""
-        return self._key("data", [])
 
     @cached_property
     def train(self) -> LabelStore:
@@ -202,17 +181,6 @@ class LabelledCorpora:
         return LabelStore(
             cached_folder(self._key("labelled", [what, self.tokenizer.fingerprint, self.labels], files), build)
         )
-
-    def _key(self, kind: str, parts: object, files: list[LabelledFile] | None = None) -> str:
-        """Return a name that changes with everything the contents depend on."""
-        data = self.data.model_dump(include={"limit", "hold_out", "lowercase"})
-        content = self._train_content if files is None else self._content(files)
-        text = json.dumps([FORMAT, kind, data, not self.data.val, parts, content], sort_keys=True, default=str)
-        return f"{kind}-{hashlib.sha256(text.encode()).hexdigest()[:32]}"
-
-    @cached_property
-    def _train_content(self) -> object:
-        return self._content(self.data.train)
 
     def _content(self, files: list[LabelledFile]) -> object:
         return [

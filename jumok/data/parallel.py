@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 
 from jumok.config import Corpus, ParallelData, TokenizerConfig
 from jumok.config.data import A_SET_OR_FILES
 from jumok.data.cache import cached_folder
+from jumok.data.corpora import Progress, Split
 from jumok.data.fetch import DOWNLOADS, data_home
 from jumok.data.files import content_hash, find_file
 from jumok.data.sources import read_pairs, tidy
@@ -24,9 +24,7 @@ from jumok.data.store import PairStore, build_pair_store
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import ConfigError, DataError, did_you_mean
 
-Split = Literal["train", "val", "test"]
 Pairs = Iterator[tuple[str, str]]
-Progress = Callable[[str, int], None]  # what is being done, and how many pairs are through
 FORMAT = 1  # of what stands in the cache; raise it when the contents change
 SEED_OF_BUILT_IN = 1
 

@@ -16,9 +16,9 @@ from PIL import Image
 from jumok.config import PictureData, PictureFiles
 from jumok.data import shapes
 from jumok.data.cache import cached_folder
+from jumok.data.corpora import Progress, Split
 from jumok.data.decode import BrokenPictureError, channels_of
 from jumok.data.files import content_hash
-from jumok.data.parallel import Progress, Split
 from jumok.data.picture_store import PictureStore, build_picture_store
 from jumok.data.pictures import Entry, list_pictures, load_entry
 from jumok.errors import ConfigError, DataError, did_you_mean

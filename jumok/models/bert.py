@@ -11,8 +11,7 @@ import torch
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 
-from jumok.config import TextModelConfig
-from jumok.errors import ConfigError
+from jumok.config import TextModelConfig, check_multiple
 from jumok.nn.batch import GapBatch, LabelBatch
 from jumok.nn.dropout import Dropout
 from jumok.nn.feedforward import ACTIVATIONS, Activation
@@ -58,17 +57,8 @@ class BertConfig(TextModelConfig):
 
     @model_validator(mode="after")
     def heads_share_the_width(self) -> Self:
-        if self.width % self.heads:
-            raise ConfigError(
-                f"model.width ({self.width}) must be a multiple of model.heads ({self.heads}); the nearest below is "
-                f"{self.width - self.width % self.heads}"
-            )
+        check_multiple("model.width", self.width, "model.heads", self.heads)
         return self
-
-    def layer_options(self) -> LayerOptions:
-        """Return what every layer is made of."""
-        shared = LayerOptions.__dataclass_fields__.keys() & type(self).model_fields.keys()
-        return LayerOptions(**{key: getattr(self, key) for key in shared})
 
 
 class Bert(nn.Module):
@@ -88,7 +78,7 @@ class Bert(nn.Module):
         self.scale = 1.0 if config.positions in ("learned", "none") else 1 / SPREAD
         self.norm = LayerNorm(width, eps=config.norm_epsilon)
         self.dropout = Dropout(config.dropout)
-        self.encoder = Encoder(config.layer_options(), config.layers)
+        self.encoder = Encoder(LayerOptions.of(config), config.layers)
         self.first = nn.Linear(width, width)  # the pooler: what a text says as a whole
         if config.classes:
             self.project = nn.Linear(width, config.classes)

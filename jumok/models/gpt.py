@@ -10,8 +10,7 @@ import torch
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 
-from jumok.config import TextModelConfig
-from jumok.errors import ConfigError
+from jumok.config import TextModelConfig, check_multiple
 from jumok.nn.batch import TextBatch
 from jumok.nn.embeddings import Embedding
 from jumok.nn.feedforward import Activation
@@ -63,17 +62,8 @@ class GPTConfig(TextModelConfig):
 
     @model_validator(mode="after")
     def heads_share_the_width(self) -> Self:
-        if self.width % self.heads:
-            raise ConfigError(
-                f"model.width ({self.width}) must be a multiple of model.heads ({self.heads}); the nearest below is "
-                f"{self.width - self.width % self.heads}"
-            )
+        check_multiple("model.width", self.width, "model.heads", self.heads)
         return self
-
-    def layer_options(self) -> LayerOptions:
-        """Return what every layer is made of."""
-        shared = LayerOptions.__dataclass_fields__.keys() & type(self).model_fields.keys()
-        return LayerOptions(**{key: getattr(self, key) for key in shared})
 
 
 class GPT(nn.Module):
@@ -90,7 +80,7 @@ class GPT(nn.Module):
         # Learned positions start as small as embeddings; sinusoids have unit size, to which embeddings are raised.
         scale = 1.0 if config.positions in ("learned", "none") else 1 / SPREAD
         self.embed = Embedding(nn.Embedding(config.vocabulary, config.width), positions, config.dropout, scale=scale)
-        self.stack = Encoder(config.layer_options(), config.layers, kind="decoder")
+        self.stack = Encoder(LayerOptions.of(config), config.layers, kind="decoder")
         self.lean = LeanStack(self.stack) if LeanStack.fits(self.stack) else None
         self.project = nn.Linear(config.width, config.vocabulary, bias=config.output_bias)
         self._initialise()

@@ -10,8 +10,7 @@ import torch
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 
-from jumok.config import PictureModelConfig
-from jumok.errors import ConfigError
+from jumok.config import PictureModelConfig, check_multiple
 from jumok.nn.batch import PictureBatch
 from jumok.nn.dropout import Dropout, StochasticDepth, depth_rates
 from jumok.nn.feedforward import FeedForward
@@ -43,11 +42,7 @@ class MixerConfig(PictureModelConfig):
 
     @model_validator(mode="after")
     def patches_tile_the_picture(self) -> Self:
-        if self.picture_size % self.patch_size:
-            raise ConfigError(
-                f"data.size ({self.picture_size}) must be a multiple of model.patch_size ({self.patch_size}); the nearest "
-                f"below is {self.picture_size - self.picture_size % self.patch_size}"
-            )
+        check_multiple("data.size", self.picture_size, "model.patch_size", self.patch_size)
         return self
 
 

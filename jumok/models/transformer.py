@@ -11,7 +11,7 @@ import torch
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 
-from jumok.config import PairModelConfig
+from jumok.config import PairModelConfig, check_multiple
 from jumok.errors import ConfigError
 from jumok.nn.batch import PairBatch
 from jumok.nn.embeddings import Embedding
@@ -66,10 +66,9 @@ class TransformerConfig(PairModelConfig):
 
     @model_validator(mode="after")
     def sizes_fit(self) -> Self:
-        if not self.head_width and self.width % self.heads:
-            raise ConfigError(
-                f"model.width ({self.width}) must be a multiple of model.heads ({self.heads}); the nearest below is "
-                f"{self.width - self.width % self.heads}; or set model.head_width to free the two"
+        if not self.head_width:
+            check_multiple(
+                "model.width", self.width, "model.heads", self.heads, "or set model.head_width to free the two"
             )
         concatenated = self.position_join == "concatenate" and self.positions != "none"
         if concatenated and (self.position_width or 2) >= self.width:
@@ -91,11 +90,6 @@ class TransformerConfig(PairModelConfig):
         """Layers of the encoder and of the decoder."""
         return self.encoder_layers or self.layers, self.decoder_layers or self.layers
 
-    def layer_options(self) -> LayerOptions:
-        """Return what every layer is made of."""
-        shared = LayerOptions.__dataclass_fields__.keys() & type(self).model_fields.keys()
-        return LayerOptions(**{key: getattr(self, key) for key in shared})
-
 
 class Transformer(nn.Module):
     """Translate one sequence into another."""
@@ -107,7 +101,7 @@ class Transformer(nn.Module):
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
         self.config = config
-        options = config.layer_options()
+        options = LayerOptions.of(config)
         encoder_depth, decoder_depth = config.depths
         source_positions, target_positions = self._positions(), self._positions()
         width = source_positions.embedding_width

@@ -10,8 +10,7 @@ import torch
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 
-from jumok.config import PictureModelConfig
-from jumok.errors import ConfigError
+from jumok.config import PictureModelConfig, check_multiple
 from jumok.nn.batch import PictureBatch
 from jumok.nn.dropout import Dropout
 from jumok.nn.feedforward import Activation
@@ -52,22 +51,9 @@ class ViTConfig(PictureModelConfig):
 
     @model_validator(mode="after")
     def sizes_fit(self) -> Self:
-        if self.width % self.heads:
-            raise ConfigError(
-                f"model.width ({self.width}) must be a multiple of model.heads ({self.heads}); the nearest below is "
-                f"{self.width - self.width % self.heads}"
-            )
-        if self.picture_size % self.patch_size:
-            raise ConfigError(
-                f"data.size ({self.picture_size}) must be a multiple of model.patch_size ({self.patch_size}); the nearest "
-                f"below is {self.picture_size - self.picture_size % self.patch_size}"
-            )
+        check_multiple("model.width", self.width, "model.heads", self.heads)
+        check_multiple("data.size", self.picture_size, "model.patch_size", self.patch_size)
         return self
-
-    def layer_options(self) -> LayerOptions:
-        """Return what every layer is made of."""
-        shared = LayerOptions.__dataclass_fields__.keys() & type(self).model_fields.keys()
-        return LayerOptions(**{key: getattr(self, key) for key in shared})
 
 
 class ViT(nn.Module):
@@ -85,7 +71,7 @@ class ViT(nn.Module):
         if config.pool == "class":
             self.class_token = nn.Parameter(torch.zeros(config.width))
         self.dropout = Dropout(config.dropout)
-        self.encoder = Encoder(config.layer_options(), config.layers)
+        self.encoder = Encoder(LayerOptions.of(config), config.layers)
         self.project = nn.Linear(config.width, config.classes)
         self._initialise()
 

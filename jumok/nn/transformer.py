@@ -5,7 +5,7 @@ x (B, T, D) → [attention → feed-forward] × layers → (B, T, D); each part 
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, Self
 
 from torch import Tensor, nn
 
@@ -36,6 +36,11 @@ class LayerOptions:
     residual: bool = True
     scaled: bool = True
     stochastic_depth: float = 0.0  # how often the last layer's parts are left out in training; the first's never
+
+    @classmethod
+    def of(cls, config: object) -> Self:
+        """Return the options that a model's configuration names by the same words."""
+        return cls(**{key: getattr(config, key) for key in cls.__dataclass_fields__ if hasattr(config, key)})
 
 
 class Wrapped(nn.Module):

@@ -6,6 +6,7 @@ api.load(RUN) → the predictor of the run's task → answers, scores, explanati
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -23,6 +24,7 @@ class Predictor(ABC):
     """Answer new inputs with a run's weights."""
 
     verb: ClassVar[str] = ""  # the command that uses it
+    source_is: ClassVar[str] = ""  # what --source of an evaluation is, where it stands alone
 
     def __init__(self, run: Run, task: Any, model: nn.Module) -> None:
         self.run, self.task, self.model = run, task, model
@@ -32,7 +34,6 @@ class Predictor(ABC):
         """The recipe's own way to decode."""
         return self.run.recipe.decoding
 
-    @abstractmethod
     def evaluate(
         self,
         split: str,
@@ -43,6 +44,29 @@ class Predictor(ABC):
         progress: Tell = lambda label, done, total: None,
     ) -> dict[str, dict[str, Any]]:
         """Return the scores of each corpus of a split, or of files of one's own, by label."""
+        stores = self.stores(split, source=source, target=target)
+        return {
+            label: self.score(store, options or self.options, partial(_tell, progress, label, len(store)))
+            for label, store in stores.items()
+        }
+
+    def stores(self, split: str, *, source: Path | None = None, target: Path | None = None) -> dict[str, Any]:
+        """Return the data of each corpus of a split, or of files of one's own, by label."""
+        check_split(split)
+        if target is not None and self.source_is:
+            raise ConfigError(f"--target is for translation; {self.source_is}")
+        if source is not None:
+            return {(target or source).name: self.own(source, target)}
+        stores: dict[str, Any] = self.task.open_split(split)
+        return stores
+
+    @abstractmethod
+    def own(self, source: Path, target: Path | None = None) -> Any:
+        """Return the data of files of one's own."""
+
+    @abstractmethod
+    def score(self, store: Any, options: DecodingConfig, progress: Callable[[int], None]) -> dict[str, Any]:
+        """Return the scores of one corpus."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return facts about the model for tables and pages."""
@@ -75,3 +99,7 @@ def check_split(split: str) -> None:
     """Refuse a split that does not exist."""
     if split not in SPLITS:
         raise ConfigError(f"--split {split}: must be train, val or test")
+
+
+def _tell(progress: Tell, label: str, total: int, done: int) -> None:
+    progress(label, done, total)

@@ -7,7 +7,6 @@ import hashlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +15,11 @@ import torch
 from jumok.config import DecodingConfig, LabelledFile
 from jumok.data.cache import cached_folder
 from jumok.data.labelled import LabelStore
-from jumok.errors import ConfigError, DataError, MissingExtraError
+from jumok.errors import DataError, MissingExtraError
 from jumok.evaluation.labels import score_labels
 from jumok.evaluation.ngrams import fit_ngrams, majority_class
 from jumok.nn.batch import LabelBatch
-from jumok.predictors.base import Classifier, Tell, Verdict, check_split, ranked_verdict
+from jumok.predictors.base import Classifier, Verdict, ranked_verdict
 from jumok.tasks.examples import MARKS, make_row, pad_rows
 from jumok.tasks.text_classification import TextClassification
 
@@ -30,6 +29,7 @@ ROWS = 64  # texts read side by side
 class TextClassifier(Classifier):
     """Name the classes of texts with a run's weights."""
 
+    source_is = "a classifier's --source is a table with texts and classes"
     task: TextClassification
 
     @property
@@ -47,7 +47,7 @@ class TextClassifier(Classifier):
     ) -> list[Verdict]:
         """Return the verdict on each text, or on each pair of texts; one text may stand alone.
 
-        A text longer than the model takes is cut, with a warning.
+        A text longer than the model takes is cut, and one without any is answered all the same, each with a warning.
         """
         alone = [texts] if isinstance(texts, str) else texts
         pairs = [(text, "") if isinstance(text, str) else text for text in alone]
@@ -57,6 +57,8 @@ class TextClassifier(Classifier):
             rows = []
             for number, ids in enumerate(self.task.read(pairs[first : first + ROWS]), start=first + 1):
                 rows.append(make_row(*ids, self.task.data.max_length))
+                if not any(map(len, ids)):
+                    warn(f"line {number} has no text; the class it gets is only what the model says of nothing at all")
                 lost = sum(map(len, ids)) - (len(rows[-1][0]) - (MARKS if len(ids[1]) else MARKS - 1))
                 if lost:
                     warn(
@@ -71,61 +73,41 @@ class TextClassifier(Classifier):
             progress(len(rows))
         return verdicts
 
-    def evaluate(
-        self,
-        split: str,
-        *,
-        source: Path | None = None,
-        target: Path | None = None,
-        options: DecodingConfig | None = None,
-        progress: Tell = lambda label, done, total: None,
-    ) -> dict[str, dict[str, Any]]:
-        """Return accuracy and others of each table of a split, or of one table laid out as the training data, by name."""
-        check_split(split)
-        if target is not None:
-            raise ConfigError("--target is for translation; a classifier's --source is a table with texts and classes")
-        stores = {source.name: self._own(source)} if source else self.task.open_split(split)  # type: ignore[arg-type]
-        baselines = self.baselines(stores)
-        return {
-            name: self._score(store, partial(_tell, progress, name, len(store))) | {"baselines": baselines[name]}
-            for name, store in stores.items()
-        }
-
-    def _own(self, source: Path) -> LabelStore:
+    def own(self, source: Path, target: Path | None = None) -> LabelStore:
+        """Return the examples of a table of one's own, laid out as the training data."""
         train = self.task.data.train  # an imported run has none: text and class are then the first two columns
         columns = train[0].model_dump(include={"text", "second", "label"}) if train else {}
         return self.task.corpora.file_store(LabelledFile(file=str(source.absolute()), **columns))
 
-    def _score(self, store: LabelStore, progress: Callable[[int], None]) -> dict[str, Any]:
+    def score(self, store: LabelStore, options: DecodingConfig, progress: Callable[[int], None]) -> dict[str, Any]:
+        """Return accuracy and others of a table, beside two baselines."""
         logits, wanted = self.task.logits(self.model, store, progress)
         named, classes = logits.argmax(dim=1).tolist(), len(self.task.labels)
         return {
             **asdict(score_labels(named, wanted.tolist(), classes)),
             "loss": self.task.metrics(logits, wanted)["loss"],
             "labels": self.task.labels,
+            "baselines": self.baselines(store),
         }
 
-    def baselines(self, stores: dict[str, LabelStore]) -> dict[str, dict[str, Any]]:
-        """Return, for each store, the accuracy of always saying the commonest class and of n-grams, learnt from train.
+    def baselines(self, store: LabelStore) -> dict[str, Any]:
+        """Return the accuracy of always saying the commonest class and of n-grams, both learnt from train.
 
         n-grams are kept in the cache; where the training data or scikit-learn is missing, a sentence stands instead.
         """
         if not self.task.data.train:
-            return {name: {"note": "no baselines: the run has no training data"} for name in stores}
+            return {"note": "no baselines: the run has no training data"}
         try:
             train = self.task.corpora.train
         except DataError as error:
-            return {name: {"note": f"no baselines: {str(error).splitlines()[0]}"} for name in stores}
+            return {"note": f"no baselines: {str(error).splitlines()[0]}"}
+        wanted = store.classes.tolist()
         common = majority_class(train.classes.tolist())
-        results: dict[str, dict[str, Any]] = {}
-        for name, store in stores.items():
-            wanted = store.classes.tolist()
-            results[name] = {"majority": score_labels([common] * len(wanted), wanted, len(self.task.labels)).accuracy}
-            try:
-                results[name]["n-grams"] = self._ngrams(train, store)
-            except MissingExtraError as error:
-                results[name]["note"] = str(error)
-        return results
+        found = {"majority": score_labels([common] * len(wanted), wanted, len(self.task.labels)).accuracy}
+        try:
+            return found | {"n-grams": self._ngrams(train, store)}
+        except MissingExtraError as error:
+            return found | {"note": str(error)}
 
     def _ngrams(self, train: LabelStore, store: LabelStore) -> float:
         """Return the accuracy of n-grams learnt from train on a store."""
@@ -148,7 +130,3 @@ def store_key(store: LabelStore) -> str:
     for side in (store.first, store.second):
         digest.update(side.ids.tobytes())
     return digest.hexdigest()[:32]
-
-
-def _tell(progress: Tell, label: str, total: int, done: int) -> None:
-    progress(label, done, total)

@@ -13,12 +13,13 @@ import torch
 from torch import Tensor
 
 from jumok.config import DecodingConfig, TextFile
+from jumok.data.documents import TextStore
 from jumok.data.sources import clean
 from jumok.data.tokenizer import UNKNOWN
 from jumok.errors import ConfigError
 from jumok.nn.batch import GapBatch
 from jumok.nn.masks import mean_of
-from jumok.predictors.base import Predictor, Tell, check_split
+from jumok.predictors.base import Predictor
 from jumok.tasks.examples import Ids, make_row, pad_rows
 from jumok.tasks.masked_language import MaskedLanguage
 
@@ -39,6 +40,7 @@ class Filler(Predictor):
     """Fill gaps with a run's weights."""
 
     verb = "fill"
+    source_is = "here the text of --source is scored alone"
     task: MaskedLanguage
 
     @torch.inference_mode()
@@ -97,27 +99,12 @@ class Filler(Predictor):
             raise ConfigError(f"the text has {len(ids) + 2} tokens, the model takes {self.task.longest}; shorten it")
         return ids
 
-    def evaluate(
-        self,
-        split: str,
-        *,
-        source: Path | None = None,
-        target: Path | None = None,
-        options: DecodingConfig | None = None,
-        progress: Tell = lambda label, done, total: None,
-    ) -> dict[str, dict[str, Any]]:
-        """Return loss, perplexity and the share of gaps found of each file of a split, or of one file, by label."""
-        check_split(split)
-        if target is not None:
-            raise ConfigError("--target is for translation; here the text of --source is scored alone")
-        if source is not None:
-            file = TextFile(file=str(source.absolute()), name=source.name)
-            stores = {file.label: self.task.corpora.file_store(file)}
-        else:
-            stores = self.task.open_split(split)  # type: ignore[arg-type]
-        results = {}
-        for label, store in stores.items():
-            counts = {"documents": store.documents, "tokens": store.tokens, "characters": store.characters}
-            results[label] = self.task.metrics(self.model, store) | counts
-            progress(label, store.tokens, store.tokens)
-        return results
+    def own(self, source: Path, target: Path | None = None) -> TextStore:
+        """Return the text of a file of one's own."""
+        return self.task.corpora.file_store(TextFile(file=str(source.absolute()), name=source.name))
+
+    def score(self, store: TextStore, options: DecodingConfig, progress: Callable[[int], None]) -> dict[str, Any]:
+        """Return loss, perplexity and the share of gaps found of a text."""
+        scores = self.task.metrics(self.model, store)
+        progress(len(store))
+        return scores | store.counts

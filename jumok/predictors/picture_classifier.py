@@ -5,7 +5,6 @@ file → pixels → model → probabilities, best first; under observe → atten
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +17,10 @@ from jumok.config import DecodingConfig, PictureFiles
 from jumok.data.decode import BrokenPictureError, Pixels, open_picture, to_pixels
 from jumok.data.picture_store import PictureStore
 from jumok.data.pictures import SUFFIXES
-from jumok.errors import ConfigError, DataError
+from jumok.errors import DataError
 from jumok.evaluation.labels import score_labels
 from jumok.nn.observe import AttentionRecord, observe, rollout
-from jumok.predictors.base import Classifier, Tell, Verdict, check_split, ranked_verdict
+from jumok.predictors.base import Classifier, Verdict, ranked_verdict
 from jumok.tasks.picture_classification import ROWS, PictureClassification
 
 
@@ -38,6 +37,7 @@ class PictureExplanation:
 class PictureClassifier(Classifier):
     """Name the classes of pictures with a run's weights."""
 
+    source_is = "a picture classifier's --source is a folder of class folders"
     task: PictureClassification
 
     def find(self, places: Sequence[str | Path]) -> list[Path]:
@@ -105,29 +105,12 @@ class PictureClassifier(Classifier):
         verdict = ranked_verdict(self.task.labels, probabilities)
         return PictureExplanation(verdict, pixels, record, heat_of(record))
 
-    def evaluate(
-        self,
-        split: str,
-        *,
-        source: Path | None = None,
-        target: Path | None = None,
-        options: DecodingConfig | None = None,
-        progress: Tell = lambda label, done, total: None,
-    ) -> dict[str, dict[str, Any]]:
-        """Return accuracy and others of each source of a split, or of one folder or file, by name."""
-        check_split(split)
-        if target is not None:
-            raise ConfigError(
-                "--target is for translation; a picture classifier's --source is a folder of class folders"
-            )
-        stores = (
-            {source.name: self.task.corpora.source_store(PictureFiles(file=str(source.absolute())))}
-            if source
-            else self.task.open_split(split)  # type: ignore[arg-type]
-        )
-        return {name: self._score(store, partial(_tell, progress, name, len(store))) for name, store in stores.items()}
+    def own(self, source: Path, target: Path | None = None) -> PictureStore:
+        """Return the pictures of a folder of class folders, or of a file of many, of one's own."""
+        return self.task.corpora.source_store(PictureFiles(file=str(source.absolute())))
 
-    def _score(self, store: PictureStore, progress: Callable[[int], None]) -> dict[str, Any]:
+    def score(self, store: PictureStore, options: DecodingConfig, progress: Callable[[int], None]) -> dict[str, Any]:
+        """Return accuracy and others of a source of pictures, beside always saying the commonest class."""
         logits, wanted = self.task.logits(self.model, store, progress)
         named = logits.argmax(dim=1).tolist()
         scores = self.task.metrics(logits, wanted)
@@ -172,7 +155,3 @@ def _spread(coarse: Tensor, grid: tuple[int, int]) -> Tensor:
         return coarse
     fine = coarse.repeat_interleave(2, dim=0).repeat_interleave(2, dim=1)[: grid[0], : grid[1]]
     return fine / fine.sum()
-
-
-def _tell(progress: Tell, label: str, total: int, done: int) -> None:
-    progress(label, done, total)

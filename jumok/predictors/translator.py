@@ -6,7 +6,6 @@ text → cut where too long → ids → task.answer → text; explain adds one t
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ from jumok.decoding.workers import portions, processes_for, share
 from jumok.errors import ConfigError
 from jumok.evaluation.text import score_by_length, score_texts
 from jumok.nn.observe import AttentionRecord, observe
-from jumok.predictors.base import Predictor, Tell, check_split
+from jumok.predictors.base import Predictor
 from jumok.tasks.pairs import Ids, collate
 from jumok.tasks.translation import Answer, Translation
 
@@ -218,36 +217,23 @@ class Translator(Predictor):
     def _target_ids(self, text: str) -> list[int]:
         return self.task.target_tokenizer.encode([tidy(text, self.task.data.lowercase)])[0]
 
-    def evaluate(
-        self,
-        split: str,
-        *,
-        source: Path | None = None,
-        target: Path | None = None,
-        options: DecodingConfig | None = None,
-        progress: Tell = lambda label, done, total: None,
-    ) -> dict[str, dict[str, Any]]:
-        """Return BLEU and others of each corpus of a split, or of two files, by label."""
-        return {
-            label: self._score(store, options or self.options, partial(_tell, progress, label, len(store)))
-            for label, store in self.stores(split, source=source, target=target).items()
-        }
-
     def stores(self, split: str, *, source: Path | None = None, target: Path | None = None) -> dict[str, PairStore]:
         """Return the pairs of each corpus of a split, or of two files, by label."""
-        check_split(split)
         if bool(source) != bool(target):
             raise ConfigError("--source and --target belong together: two files with the same number of lines")
-        if source and target:
-            corpus = Corpus(source=str(source.absolute()), target=str(target.absolute()), name=target.name)
-            return {corpus.label: self.task.corpora.corpus_store(corpus)}
-        return self.task.open_split(split)  # type: ignore[arg-type]
+        return super().stores(split, source=source, target=target)
 
     def mean_loss(self, store: PairStore) -> float:
         """Return the mean −log p of a store's target tokens."""
         return self.task.mean_loss(self.model, store)
 
-    def _score(self, store: PairStore, options: DecodingConfig, progress: Callable[[int], None]) -> dict[str, Any]:
+    def own(self, source: Path, target: Path | None = None) -> PairStore:
+        """Return the pairs of two files of one's own."""
+        corpus = Corpus(source=str(source.absolute()), target=str(target and target.absolute()))
+        return self.task.corpora.corpus_store(corpus)
+
+    def score(self, store: PairStore, options: DecodingConfig, progress: Callable[[int], None]) -> dict[str, Any]:
+        """Return BLEU and others of pairs."""
         texts = [store.text(number) for number in range(len(store))]
         cut: list[str] = []
         answers = self.answers([source for source, _ in texts], options=options, progress=progress, warn=cut.append)
@@ -262,7 +248,3 @@ class Translator(Predictor):
             "by_length": [asdict(bucket) for bucket in score_by_length(written, references, lengths)],
             "decoding": options.model_dump(),
         }
-
-
-def _tell(progress: Tell, label: str, total: int, done: int) -> None:
-    progress(label, done, total)

@@ -11,12 +11,13 @@ import torch
 from torch import nn
 
 from jumok.config import DecodingConfig, TextFile
+from jumok.data.documents import TextStore
 from jumok.data.sources import clean
 from jumok.data.tokenizer import END, PAD, UNKNOWN
 from jumok.decoding.engine import stream
 from jumok.errors import ConfigError
 from jumok.nn.lean import lay_out
-from jumok.predictors.base import Predictor, Tell, check_split
+from jumok.predictors.base import Predictor
 from jumok.run import Run
 from jumok.tasks.language import Language
 
@@ -29,6 +30,7 @@ class Writer(Predictor):
     """Write on with a run's weights."""
 
     verb = "generate"
+    source_is = "a language model scores the text of --source alone"
     task: Language
 
     def __init__(self, run: Run, task: Language, model: nn.Module) -> None:
@@ -141,34 +143,15 @@ class Writer(Predictor):
                 return
             seed += NEXT_DRAWS
 
-    def evaluate(
-        self,
-        split: str,
-        *,
-        source: Path | None = None,
-        target: Path | None = None,
-        options: DecodingConfig | None = None,
-        progress: Tell = lambda label, done, total: None,
-    ) -> dict[str, dict[str, Any]]:
-        """Return loss, perplexity and bits a byte and a character of each file of a split, or of one file, by label."""
-        check_split(split)
-        if target is not None:
-            raise ConfigError("--target is for translation; a language model scores the text of --source alone")
-        if source is not None:
-            file = TextFile(file=str(source.absolute()), name=source.name)
-            stores = {file.label: self.task.corpora.file_store(file)}
-        else:
-            stores = self.task.open_split(split)  # type: ignore[arg-type]
-        results = {}
-        for label, store in stores.items():
-            results[label] = self.task.metrics(self.model, store) | {
-                "documents": store.documents,
-                "tokens": store.tokens,
-                "characters": store.characters,
-                "bytes": store.bytes,
-            }
-            progress(label, store.tokens, store.tokens)
-        return results
+    def own(self, source: Path, target: Path | None = None) -> TextStore:
+        """Return the text of a file of one's own."""
+        return self.task.corpora.file_store(TextFile(file=str(source.absolute()), name=source.name))
+
+    def score(self, store: TextStore, options: DecodingConfig, progress: Callable[[int], None]) -> dict[str, Any]:
+        """Return loss, perplexity and bits a byte and a character of a text."""
+        scores = self.task.metrics(self.model, store)
+        progress(len(store))
+        return scores | store.counts
 
 
 def _find(text: str, stops: Sequence[str]) -> int:

@@ -5,68 +5,34 @@ answering  beginning of a text → ids → decoding engine → ids → text
 """
 
 import math
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import torch
 from torch import nn
 
 from jumok.config import TextData
-from jumok.data.documents import Progress, Split, TextCorpora, TextStore
-from jumok.data.tokenizer import Tokenizer
-from jumok.errors import ConfigError
+from jumok.data.documents import TextCorpora, TextStore
 from jumok.nn.batch import TextBatch
 from jumok.recipe import Recipe
 from jumok.tasks.blocks import BlockBatches, blocks_in_order
 from jumok.tasks.losses import Loss, vocabulary_loss
 from jumok.tasks.survey import Lengths, Survey, unknown_share, vocabulary_problems
+from jumok.tasks.text import TextTask
 
-SCORES = ("loss", "perplexity", "bits_per_byte", "bits_per_character")
 
-
-class Language:
+class Language(TextTask):
     """The task of saying what comes next."""
 
     Data = TextData
-    unit = "tokens"  # what the loss is counted over
-
-    def __init__(self, recipe: Recipe, corpora: TextCorpora) -> None:
-        self.recipe, self.corpora = recipe, corpora
-        self.tokenizer = corpora.tokenizer
-
-    @classmethod
-    def open(
-        cls,
-        recipe: Recipe,
-        folders: Sequence[Path],
-        *,
-        tokenizers: Mapping[str, Tokenizer] | None = None,
-        progress: Progress = lambda what, done: None,
-    ) -> Self:
-        """Return the task of a recipe; its tokenizer is trained where none is given, its data read when needed."""
-        assert isinstance(recipe.data, TextData)
-        if not recipe.tokenizer.shared or recipe.tokenizer.dropout or recipe.tokenizer.target_dropout:
-            raise ConfigError(
-                "tokenizer.shared = false and subword dropout are for translation; take them out of [tokenizer]"
-            )
-        given = None if tokenizers is None else tokenizers["text"]
-        return cls(recipe, TextCorpora(recipe.data, recipe.tokenizer, folders, progress, given))
+    unit = "tokens"
+    Corpora = TextCorpora
+    corpora: TextCorpora
+    scores = ("loss", "perplexity", "bits_per_byte", "bits_per_character")
 
     @property
     def data(self) -> TextData:
         """The recipe's [data]."""
         return self.corpora.data
-
-    @property
-    def tokenizers(self) -> dict[str, Tokenizer]:
-        """The tokenizers by name, as a run keeps them."""
-        return {"text": self.tokenizer}
-
-    @property
-    def fingerprint(self) -> str:
-        """What changes when the training data does."""
-        return self.corpora.fingerprint
 
     @property
     def size(self) -> str:
@@ -84,23 +50,9 @@ class Language:
             return []
         return [f"the text has {self.corpora.train.tokens:,} tokens, less than model.window = {self.window:,}"]
 
-    def open_split(self, split: Split) -> dict[str, TextStore]:
-        """Return the files of a split by label, ready for use."""
-        return self.corpora.evaluation(split)
-
     def complete(self, recipe: Recipe) -> Recipe:
         """Return the recipe with the vocabulary size of the tokenizer."""
         return recipe.with_sizes(vocabulary=len(self.tokenizer))
-
-    def initialise(self, model: nn.Module) -> list[str]:
-        """Start nothing from files."""
-        return []
-
-    def check_fits(self, model: nn.Module) -> None:
-        """Refuse what cannot work before training starts."""
-        monitor = self.recipe.training.monitor
-        if monitor not in SCORES:
-            raise ConfigError(f"training.monitor = '{monitor}' is not among the scores: {', '.join(SCORES)}")
 
     def batches(self) -> BlockBatches:
         """Return the stream of training batches."""

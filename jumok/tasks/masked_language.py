@@ -5,9 +5,7 @@ answering  text with [MASK] → ids → model → likeliest tokens of each gap
 """
 
 import math
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import torch
@@ -16,46 +14,25 @@ from torch import nn
 
 from jumok.config import GapData
 from jumok.data.batching import largest_batch, padding_share
-from jumok.data.documents import Progress, Split, TextCorpora, TextStore
-from jumok.data.tokenizer import Tokenizer
+from jumok.data.documents import TextCorpora, TextStore
 from jumok.errors import ConfigError
 from jumok.nn.batch import GapBatch
 from jumok.recipe import Recipe
 from jumok.tasks.gaps import GapBatches
 from jumok.tasks.losses import Loss, vocabulary_loss
 from jumok.tasks.survey import Lengths, Survey, unknown_share, vocabulary_problems
+from jumok.tasks.text import TextTask
 
-SCORES = ("loss", "perplexity", "accuracy", "next_sentence")
 BATCH_TOKENS = 8192  # of an evaluation
 
 
-class MaskedLanguage:
+class MaskedLanguage(TextTask):
     """The task of finding hidden words."""
 
     Data = GapData
-    unit = "gaps"  # what the loss is counted over
-
-    def __init__(self, recipe: Recipe, corpora: TextCorpora) -> None:
-        self.recipe, self.corpora = recipe, corpora
-        self.tokenizer = corpora.tokenizer
-
-    @classmethod
-    def open(
-        cls,
-        recipe: Recipe,
-        folders: Sequence[Path],
-        *,
-        tokenizers: Mapping[str, Tokenizer] | None = None,
-        progress: Progress = lambda what, done: None,
-    ) -> Self:
-        """Return the task of a recipe; its tokenizer is trained where none is given, its data read when needed."""
-        assert isinstance(recipe.data, GapData)
-        if not recipe.tokenizer.shared or recipe.tokenizer.dropout or recipe.tokenizer.target_dropout:
-            raise ConfigError(
-                "tokenizer.shared = false and subword dropout are for translation; take them out of [tokenizer]"
-            )
-        given = None if tokenizers is None else tokenizers["text"]
-        return cls(recipe, TextCorpora(recipe.data, recipe.tokenizer, folders, progress, given))
+    unit = "gaps"
+    Corpora = TextCorpora
+    corpora: TextCorpora
 
     @property
     def data(self) -> GapData:
@@ -64,14 +41,10 @@ class MaskedLanguage:
         return self.corpora.data
 
     @property
-    def tokenizers(self) -> dict[str, Tokenizer]:
-        """The tokenizers by name, as a run keeps them."""
-        return {"text": self.tokenizer}
-
-    @property
-    def fingerprint(self) -> str:
-        """What changes when the training data does."""
-        return self.corpora.fingerprint
+    def scores(self) -> tuple[str, ...]:
+        """The val scores that are taken during training."""
+        known = ("loss", "perplexity", "accuracy")
+        return (*known, "next_sentence") if self.data.next_sentence else known
 
     @property
     def size(self) -> str:
@@ -88,28 +61,14 @@ class MaskedLanguage:
         """How many tokens a row may have."""
         return int(self.recipe.model.max_positions)  # type: ignore[attr-defined]
 
-    def notes(self) -> list[str]:
-        """Return what a user should know of the data before a run, a line each."""
-        return []
-
-    def open_split(self, split: Split) -> dict[str, TextStore]:
-        """Return the files of a split by label, ready for use."""
-        return self.corpora.evaluation(split)
-
     def complete(self, recipe: Recipe) -> Recipe:
         """Return the recipe with the vocabulary size of the tokenizer, the mark of a gap included."""
         return recipe.with_sizes(vocabulary=len(self.tokenizer) + recipe.model.EXTRA_TOKENS)
 
-    def initialise(self, model: nn.Module) -> list[str]:
-        """Start nothing from files."""
-        return []
-
     def check_fits(self, model: nn.Module) -> None:
         """Refuse what cannot work before training starts."""
+        super().check_fits(model)
         training = self.recipe.training
-        known = SCORES if self.data.next_sentence else SCORES[:-1]
-        if training.monitor not in known:
-            raise ConfigError(f"training.monitor = '{training.monitor}' is not among the scores: {', '.join(known)}")
         if self.longest > training.batch_tokens:
             raise ConfigError(
                 f"training.batch_tokens = {training.batch_tokens:,} has no room for one text of model.max_positions = "

@@ -15,8 +15,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from jumok.config import PictureData, TokenizerConfig, TrainingConfig
+from jumok.data.corpora import Progress
 from jumok.data.decode import Pixels
-from jumok.data.parallel import Progress, Split
 from jumok.data.picture_corpora import PictureCorpora
 from jumok.data.picture_store import PictureStore
 from jumok.data.tokenizer import Tokenizer
@@ -24,20 +24,22 @@ from jumok.errors import ConfigError
 from jumok.evaluation.labels import score_labels
 from jumok.nn.batch import PictureBatch
 from jumok.recipe import Recipe
+from jumok.tasks.base import Task
 from jumok.tasks.losses import Loss
 from jumok.tasks.picture_batches import PictureBatches, normalise
 from jumok.tasks.survey import Survey
 
-SCORES = ("loss", "accuracy", "macro_f1", "top5")
 BATCH_SIZE = 128  # where the recipe does not say
 ROWS = 256  # pictures read side by side in an evaluation
 
 
-class PictureClassification:
+class PictureClassification(Task):
     """The task of naming a picture's class."""
 
     Data = PictureData
-    unit = "pictures"  # what the loss is counted over
+    unit = "pictures"
+    scores = ("loss", "accuracy", "macro_f1", "top5")
+    corpora: PictureCorpora
 
     def __init__(self, recipe: Recipe, corpora: PictureCorpora) -> None:
         self.recipe, self.corpora = recipe, corpora
@@ -75,11 +77,6 @@ class PictureClassification:
         return {}
 
     @property
-    def fingerprint(self) -> str:
-        """What changes when the training data does."""
-        return self.corpora.fingerprint
-
-    @property
     def size(self) -> str:
         """How much there is to learn from."""
         side, channels = self.corpora.looks
@@ -96,10 +93,6 @@ class PictureClassification:
             notes.append(f"{train.broken:,} pictures cannot be used and are left out: {named}{more}")
         return notes
 
-    def open_split(self, split: Split) -> dict[str, PictureStore]:
-        """Return the sources of a split by name, ready for use."""
-        return self.corpora.evaluation(split)
-
     def complete(self, recipe: Recipe) -> Recipe:
         """Return the recipe with the size, channels and classes of the data, and how its pixels are normalised."""
         size, channels = self.corpora.looks
@@ -113,16 +106,6 @@ class PictureClassification:
         self.corpora.data = self.data.model_copy(update=known)
         self.recipe = replace(full, data=self.corpora.data)
         return self.recipe
-
-    def initialise(self, model: nn.Module) -> list[str]:
-        """Start nothing from files."""
-        return []
-
-    def check_fits(self, model: nn.Module) -> None:
-        """Refuse what cannot work before training starts."""
-        monitor = self.recipe.training.monitor
-        if monitor not in SCORES:
-            raise ConfigError(f"training.monitor = '{monitor}' is not among the scores: {', '.join(SCORES)}")
 
     def batches(self) -> PictureBatches:
         """Return the stream of training batches."""

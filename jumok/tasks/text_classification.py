@@ -4,10 +4,9 @@ training   text → ids → row → LabelBatch → model → cross-entropy
 answering  text → ids → row → model → probability of each class
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import torch
@@ -18,10 +17,8 @@ from jumok.config import LabelledData
 from jumok.data.batching import BatchStream, largest_batch, padding_share, plan_batches
 from jumok.data.epochs import EpochSides
 from jumok.data.labelled import LabelledCorpora, LabelStore
-from jumok.data.parallel import Progress, Split
 from jumok.data.sources import tidy
 from jumok.data.store import TokenSide
-from jumok.data.tokenizer import Tokenizer
 from jumok.errors import ConfigError
 from jumok.evaluation.labels import score_labels
 from jumok.nn.batch import LabelBatch
@@ -29,10 +26,10 @@ from jumok.recipe import Recipe
 from jumok.tasks.examples import Ids, make_row, pad_rows, row_length
 from jumok.tasks.losses import Loss
 from jumok.tasks.survey import Lengths, Survey, unknown_share, vocabulary_problems
+from jumok.tasks.text import TextTask
 
 # B batch · S tokens
 
-SCORES = ("loss", "accuracy", "macro_f1")
 BATCH_TOKENS = 8192  # of an evaluation
 Sides = tuple[TokenSide, ...]  # the texts and the second texts
 
@@ -75,33 +72,15 @@ class LabelBatches:
         return f"{len(batch.source)} texts, the first: {text[:80]!r} → {self.task.labels[int(batch.labels[0])]}"
 
 
-class TextClassification:
+class TextClassification(TextTask):
     """The task of naming a text's class."""
 
     Data = LabelledData
-    unit = "texts"  # what the loss is counted over
-
-    def __init__(self, recipe: Recipe, corpora: LabelledCorpora) -> None:
-        self.recipe, self.corpora = recipe, corpora
-        self.tokenizer = corpora.tokenizer
-
-    @classmethod
-    def open(
-        cls,
-        recipe: Recipe,
-        folders: Sequence[Path],
-        *,
-        tokenizers: Mapping[str, Tokenizer] | None = None,
-        progress: Progress = lambda what, done: None,
-    ) -> Self:
-        """Return the task of a recipe; its tokenizer is trained where none is given, its data read when needed."""
-        assert isinstance(recipe.data, LabelledData)
-        if not recipe.tokenizer.shared or recipe.tokenizer.target_dropout:
-            raise ConfigError(
-                "tokenizer.shared = false and target_dropout are for translation; take them out of [tokenizer]"
-            )
-        given = None if tokenizers is None else tokenizers["text"]
-        return cls(recipe, LabelledCorpora(recipe.data, recipe.tokenizer, folders, progress, given))
+    unit = "texts"
+    Corpora = LabelledCorpora
+    subword_dropout = True
+    corpora: LabelledCorpora
+    scores = ("loss", "accuracy", "macro_f1")
 
     @property
     def data(self) -> LabelledData:
@@ -114,16 +93,6 @@ class TextClassification:
         return self.corpora.labels
 
     @property
-    def tokenizers(self) -> dict[str, Tokenizer]:
-        """The tokenizers by name, as a run keeps them."""
-        return {"text": self.tokenizer}
-
-    @property
-    def fingerprint(self) -> str:
-        """What changes when the training data does."""
-        return self.corpora.fingerprint
-
-    @property
     def size(self) -> str:
         """How much there is to learn from."""
         return f"{len(self.corpora.train):,} texts, {len(self.labels)} classes"
@@ -133,25 +102,16 @@ class TextClassification:
         skipped = self.corpora.train.skipped
         return [f"{skipped:,} training examples have no text and are left out"] if skipped else []
 
-    def open_split(self, split: Split) -> dict[str, LabelStore]:
-        """Return the tables of a split by name, ready for use."""
-        return self.corpora.evaluation(split)
-
     def complete(self, recipe: Recipe) -> Recipe:
         """Return the recipe with the vocabulary size, the number of classes and their names."""
         vocabulary = len(self.tokenizer) + recipe.model.EXTRA_TOKENS
         full = recipe.with_sizes(vocabulary=vocabulary, classes=len(self.labels))
         return replace(full, data=self.data.model_copy(update={"labels": self.labels}))
 
-    def initialise(self, model: nn.Module) -> list[str]:
-        """Start nothing from files."""
-        return []
-
     def check_fits(self, model: nn.Module) -> None:
         """Refuse what cannot work before training starts."""
-        monitor, limit = self.recipe.training.monitor, int(getattr(model, "limit", 0))
-        if monitor not in SCORES:
-            raise ConfigError(f"training.monitor = '{monitor}' is not among the scores: {', '.join(SCORES)}")
+        super().check_fits(model)
+        limit = int(getattr(model, "limit", 0))
         if limit and self.data.max_length > limit:
             raise ConfigError(
                 f"data.max_length = {self.data.max_length} is more than the model's {limit} positions; "

@@ -16,8 +16,9 @@ from torch import Tensor, nn
 
 from jumok.config import DecodingConfig, ParallelData
 from jumok.data.batching import plan_batches, refuse_too_long
+from jumok.data.corpora import Progress
 from jumok.data.files import find_file
-from jumok.data.parallel import ParallelCorpora, Progress, Split
+from jumok.data.parallel import ParallelCorpora
 from jumok.data.sources import tidy
 from jumok.data.store import PairStore
 from jumok.data.tokenizer import END, PAD, START, Tokenizer
@@ -29,6 +30,7 @@ from jumok.nn.batch import PairBatch
 from jumok.nn.embeddings import load_word2vec
 from jumok.nn.observe import mean_over_heads, observe
 from jumok.recipe import Recipe
+from jumok.tasks.base import Task
 from jumok.tasks.losses import Loss, vocabulary_loss
 from jumok.tasks.pair_survey import survey_pairs
 from jumok.tasks.pairs import Ids, PairBatches, collate
@@ -36,8 +38,6 @@ from jumok.tasks.scheduled import sampled_logits, teacher_forcing_ratio
 from jumok.tasks.survey import Survey
 
 # B batch · S source · T target
-
-SCORES = ("loss", "perplexity", "bleu", "chrf", "exact_match")  # of an evaluation during training
 
 
 @dataclass(frozen=True)
@@ -52,11 +52,13 @@ class Answer:
     finished: bool  # False where it was cut at the longest length allowed
 
 
-class Translation:
+class Translation(Task):
     """The task of turning one sequence of tokens into another."""
 
     Data = ParallelData
-    unit = "target tokens"  # what the loss is counted over
+    unit = "target tokens"
+    scores = ("loss", "perplexity", "bleu", "chrf", "exact_match")
+    corpora: ParallelCorpora
 
     def __init__(self, recipe: Recipe, corpora: ParallelCorpora) -> None:
         self.recipe, self.corpora = recipe, corpora
@@ -89,11 +91,6 @@ class Translation:
         return {"source": self.source_tokenizer, "target": self.target_tokenizer}
 
     @property
-    def fingerprint(self) -> str:
-        """What changes when the training data does."""
-        return self.corpora.fingerprint
-
-    @property
     def size(self) -> str:
         """How much there is to learn from."""
         return f"{len(self.corpora.train):,} pairs"
@@ -102,10 +99,6 @@ class Translation:
         """Return what a user should know of the data before a run, a line each."""
         counts = self.corpora.train.counts
         return [str(counts)] if counts.dropped else []
-
-    def open_split(self, split: Split) -> dict[str, PairStore]:
-        """Return the corpora of a split by label, ready for use."""
-        return self.corpora.evaluation(split)
 
     def complete(self, recipe: Recipe) -> Recipe:
         """Return the recipe with the vocabulary sizes of the tokenizers."""
@@ -127,9 +120,8 @@ class Translation:
 
     def check_fits(self, model: nn.Module) -> None:
         """Refuse what cannot work before training starts: data past the position table, a score that is not taken."""
+        super().check_fits(model)
         training = self.recipe.training
-        if training.monitor not in SCORES:
-            raise ConfigError(f"training.monitor = '{training.monitor}' is not among the scores: {', '.join(SCORES)}")
         sampling = training.teacher_forcing < 1.0 or training.teacher_forcing_decay > 0.0
         if sampling and not getattr(model, "differentiable_steps", False):
             raise ConfigError(

@@ -1,21 +1,32 @@
-"""Adam and AdamW, fused; weight decay for matrices only. Their state is named tensors, so that no pickle is needed."""
+"""Adam, AdamW and Muon; weight decay for matrices only. Their state is named tensors, so that no pickle is needed."""
+
+from typing import Any
 
 from torch import Tensor, nn
 from torch.optim import Adam, AdamW
 
 from jumok.config import TrainingConfig
+from jumok.training.muon import Muon, layer_matrices
+
+KINDS: dict[str, type[Adam]] = {"adam": Adam, "adamw": AdamW, "muon": Muon}
 
 
 def make_optimizer(model: nn.Module, config: TrainingConfig) -> Adam:
     """Return the optimizer of a model's parameters."""
     parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    groups = [
-        {"params": [p for p in parameters if p.dim() > 1], "weight_decay": config.weight_decay},
-        {"params": [p for p in parameters if p.dim() <= 1], "weight_decay": 0.0},  # biases and norms
+    layers = layer_matrices(model) if config.optimizer == "muon" else set()
+    matrices = [p for p in parameters if p.dim() > 1]
+    groups: list[dict[str, Any]] = [
+        {"params": [p for p in matrices if p not in layers], "weight_decay": config.weight_decay, "orthogonal": False},
+        {"params": [p for p in parameters if p.dim() <= 1], "weight_decay": 0.0, "orthogonal": False},  # biases, norms
     ]
-    kind = AdamW if config.optimizer == "adamw" else Adam
+    if layers:
+        inside = [p for p in matrices if p in layers]
+        groups.append({"params": inside, "weight_decay": config.weight_decay, "orthogonal": True})
     first, second = config.betas
-    return kind(groups, lr=config.learning_rate, betas=(first, second), eps=config.epsilon, fused=True)
+    return KINDS[config.optimizer](
+        groups, lr=config.learning_rate, betas=(first, second), eps=config.epsilon, fused=True
+    )
 
 
 def optimizer_tensors(optimizer: Adam) -> dict[str, Tensor]:

@@ -25,7 +25,7 @@ from jumok.config import TrainingConfig
 from jumok.errors import RunError, TrainingError
 from jumok.training.average import WeightAverage, load_tensors, model_tensors
 from jumok.training.checkpoint import Checkpoints
-from jumok.training.memory import keep_freed_memory
+from jumok.training.memory import FreedMemory
 from jumok.training.optimizer import load_optimizer_tensors, make_optimizer, optimizer_tensors
 from jumok.training.progress import Reporter
 from jumok.training.schedule import learning_rate
@@ -103,12 +103,13 @@ class Trainer:
         self.progress = Progress()
         self.stop_signal = 0
         self.workers: Workers | None = None
+        self.freed = FreedMemory()
         self._taken: list[Any] = []  # the batches of this step
         self._waiting = 0.0  # seconds that taking them took
 
     def train(self) -> Progress:
         """Run to the last step, or until stopped; return how far it came."""
-        keep_freed_memory()
+        self.freed.keep()
         count = workers_for(self.model, wanted=self.config.workers, device=self.device)
         workers = Workers(count, self.model, self._compute, seed=self.config.seed) if count > 1 else None
         # Workers are forked first: what is shown and what is caught belongs to this process alone.
@@ -205,6 +206,7 @@ class Trainer:
 
     def _compute(self, step: int, rank: int, workers: int) -> list[Sums]:
         """Take a step's batches and add up the gradients of our part of them; return each batch's sums."""
+        self.freed.tidy()
         started = time.perf_counter()
         self._taken = [self.batches.take() for _ in range(self.config.accumulate)]
         self._waiting = time.perf_counter() - started

@@ -12,12 +12,21 @@ from jumok.cli import lines as module
 TEXTS = ["the film was lovely", "the book was awful", "the song was so"]
 LINES = ["the film was lovely", "", "the book was awful", "   ", "☃ unheard-of", "the song was so"]
 
+NO_TEXT = "has no text; the class it gets is only what the model says of nothing at all"
+
+
+def without_text(*numbers) -> str:
+    """Return what is said of lines without text."""
+    return "".join(f"warning: line {number} {NO_TEXT}\n" for number in numbers)
+
+
 PAIRS_RECIPE = CLASSIFIER_RECIPE.replace('text = "text"', 'text = "first", second = "second"')
 
 
 def verdicts(run, *arguments, **others) -> list[dict]:
     done = jumok("classify", run, *arguments, "--json", **others)
-    assert (done.code, done.err) == (0, ""), done.err
+    assert done.code == 0, done.err
+    assert all(NO_TEXT in line for line in done.err.splitlines()), done.err
     return [json.loads(line) for line in done.out.splitlines()]
 
 
@@ -48,6 +57,18 @@ def test_each_text_has_its_class_probability_and_itself_on_a_line(classifier_run
         assert row[1] == f"{verdict['probability']:.3f}"
 
 
+def test_an_empty_text_keeps_its_line_and_is_told(classifier_run):
+    done = jumok("classify", classifier_run, stdin="the film was awful\n\n  \nthe film was lovely\n")
+    assert done.code == 0
+    assert [line.split("\t")[-1] for line in done.out.splitlines()] == [
+        "the film was awful",
+        "",
+        "  ",
+        "the film was lovely",
+    ]
+    assert done.err == without_text(2, 3)
+
+
 def test_probabilities_are_ranked_and_sum_to_one(classifier_run):
     for text, verdict in zip(LINES, verdicts(classifier_run, *LINES), strict=True):
         shares = verdict["probabilities"]
@@ -69,8 +90,8 @@ def test_top_shows_more_classes_and_never_more_than_there_are(classifier_run):
 def test_as_a_filter_a_line_in_is_a_line_out(classifier_run):
     given = jumok("classify", classifier_run, *LINES).out
     assert given.count("\n") == len(LINES)
-    assert jumok("classify", classifier_run, stdin="\n".join(LINES) + "\n") == (0, given, "")
-    assert jumok("classify", classifier_run, stdin="\r\n".join(LINES)) == (0, given, "")
+    assert jumok("classify", classifier_run, stdin="\n".join(LINES) + "\n") == (0, given, without_text(2, 4))
+    assert jumok("classify", classifier_run, stdin="\r\n".join(LINES)) == (0, given, without_text(2, 4))
     assert jumok("classify", classifier_run, stdin="") == (0, "", "")
     assert jumok("classify", classifier_run, stdin="\n").out == jumok("classify", classifier_run, "").out
 
@@ -97,7 +118,10 @@ def test_a_text_longer_than_the_model_takes_is_cut_and_said_to_be(classifier_run
     longest = "the film was lovely " * 4  # 16 tokens with both marks, less two words
     fits, over = " ".join(longest.split()[:14]), " ".join([*longest.split()[:14], "awful", "awful"])
     done = jumok("classify", classifier_run, stdin=f"{fits}\n\n{over}\n")
-    assert done.err == "warning: line 3 has 2 tokens more than the model takes (16); its end was left out\n"
+    assert (
+        done.err
+        == without_text(2) + "warning: line 3 has 2 tokens more than the model takes (16); its end was left out\n"
+    )
     first, _, third = verdicts(classifier_run, fits, "", fits)
     assert (
         [line.split("\t")[1] for line in done.out.splitlines()][::2]
@@ -111,7 +135,7 @@ def test_files_in_and_out_plain_and_gz(classifier_run, tmp_path):
     packed.write_bytes(gzip.compress(plain.read_bytes()))
     expected = jumok("classify", classifier_run, *LINES).out
     for source in (plain, packed):
-        assert jumok("classify", classifier_run, "--in", source, "--out", out) == (0, "", "")
+        assert jumok("classify", classifier_run, "--in", source, "--out", out) == (0, "", without_text(2, 4))
         assert out.read_text(encoding="utf-8") == expected
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.txt", "in.txt.gz", "out.txt"]
 
@@ -122,7 +146,7 @@ def test_files_in_and_out_plain_and_gz(classifier_run, tmp_path):
 def test_any_text_has_a_verdict(classifier_run, text):
     done = jumok("classify", classifier_run, text, "the film was lovely")
     assert done.code == 0
-    assert done.err == "" or ("its end was left out" in done.err and done.err.count("\n") == 1)
+    assert done.err in ("", without_text(1)) or ("its end was left out" in done.err and done.err.count("\n") == 1)
     assert done.out.count("\n") == 2
     assert done.out.splitlines()[1].startswith("good\t")
 

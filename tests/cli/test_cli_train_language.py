@@ -39,7 +39,7 @@ BERT_OPTIONS = {
     "dropout": ["model.dropout=0.3", "model.attention_dropout=0.2"],
     "preset": ["model.preset=tiny", "model.width=16", "model.heads=2", "model.feedforward=16"],
     "gaps": ["data.gaps=0.3", "data.whole_words=true", "data.lowercase=true", "tokenizer.kind=bpe", "tokenizer.vocabulary=280"],
-    "next sentence": ["data.next_sentence=true", "tokenizer.kind=wordpiece", "tokenizer.vocabulary=60"],
+    "next sentence": ["data.next_sentence=true", "model.pooling=mean", "tokenizer.kind=wordpiece", "tokenizer.vocabulary=60"],
     "own text": ['data.train=["own.txt"]', "data.val=[]", "data.hold_out=0.3", 'data.documents="line"', "data.folder=."],
     "test too": ['data.test=[{file="val.tsv", column="text"}]'],
     "built-in": ["data.train=[]", "data.val=[]", 'data.set="stdlib"', "tokenizer.min_frequency=3"],
@@ -50,7 +50,7 @@ CLASSIFIER_OPTIONS = {
     "held out": ["data.val=[]", "data.hold_out=30", "data.folder=.", f"data.test=[{VAL}]", f"data.train=[{TRAIN}]"],
     "all of val": [f"data.val=[{VAL}, {VAL}]".replace("}, {", ', name="again"}, {')],
     "monitored": ["training.monitor=accuracy", "training.patience=1", "training.average=ema", "training.label_smoothing=0.1"],
-    "f1": ["training.monitor=macro_f1", "training.accumulate=2", "training.precision=bf16"],
+    "f1": ["model.pooling=mean", "tokenizer.kind=bpe", "tokenizer.vocabulary=280", "tokenizer.dropout=0.2", "training.monitor=macro_f1", "training.accumulate=2", "training.precision=bf16"],
 }  # fmt: skip
 RECURRENT_OPTIONS = {
     "lstm": ["model.name=recurrent-classifier", "model.cell=lstm", "model.layers=2", "model.width=18", "model.dropout=0.1"],

@@ -9,13 +9,17 @@ import pytest
 ROUNDS = """
 import resource, sys
 import torch
-from jumok.training.memory import keep_freed_memory
+from jumok.training import memory
 
-if sys.argv[1] == "keep":
-    keep_freed_memory()
+freed = memory.FreedMemory()
+if sys.argv[1] != "plain":
+    freed.keep()
+if sys.argv[1] == "tidy":
+    memory.SECONDS = 0.0
 
 def round():
     torch.empty(9 << 20).fill_(1)  # 36 MB: more than glibc ever keeps unasked
+    freed.tidy()
 
 def pages():
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
@@ -36,3 +40,4 @@ def test_pages_are_used_again() -> None:
         return int(done.stdout)
 
     assert new_pages("keep") < 1000 < new_pages("plain")
+    assert new_pages("tidy") > 1000, "what is not in use is given back when its time has come"
