@@ -17,6 +17,7 @@ from jumok.catalogue import model_class, task_class
 from jumok.data.corpora import Progress
 from jumok.data.parallel import data_folders
 from jumok.errors import ConfigError, RunError
+from jumok.nn.compiling import compile_layers
 from jumok.nn.device import choose_device
 from jumok.recipe import Recipe, differences, find_recipe, shipped_recipes
 from jumok.run import Run, load_recipe, locked
@@ -67,6 +68,10 @@ class Job:
                 reporter=reporter,
                 device=device,
             )
+            if self.recipe.training.compile and not compile_layers(self.model):
+                raise ConfigError(
+                    f"training.compile: '{self.recipe.model.name}' has no layers to compile; leave it out"
+                )
             count = sum(parameter.numel() for parameter in self.model.parameters())
             reporter.note(
                 f"{self.folder}: {self.recipe.model.name}, {count:,} parameters, {self.task.size}, on {device}"

@@ -14,6 +14,9 @@ def train(
     data: Path | None = typer.Option(None, "--data", help="The folder of the recipe's files; JUMOK_DATA otherwise."),
     out: Path | None = typer.Option(None, "--out", help="The run's folder; runs/RECIPE by default."),
     overrides: list[str] = typer.Option([], "--set", help="Change a key: --set model.width=256. May be repeated."),
+    compile_layers: bool = typer.Option(
+        False, "--compile", help="Compile the layers (torch.compile): the same as --set training.compile=true."
+    ),
     resume: bool = typer.Option(False, "--resume", help="Go on where the run stopped; start it where there is none."),
 ) -> None:
     """Train a model; Ctrl-C saves, and --resume goes on exactly.
@@ -25,6 +28,7 @@ def train(
     from jumok import api
 
     console = error_console()
+    overrides = [*overrides, *(["training.compile=true"] if compile_layers else [])]
     with counting(console) as progress:
         job = api.prepare_job(recipe, data=data, out=out, overrides=overrides, resume=resume, progress=progress)
     if not job.train(console):

@@ -51,6 +51,9 @@ class TrainingConfig(Section):
     seed: int = Field(1, ge=0)
     device: str = Field("auto", description="auto (CUDA, then MPS, then CPU), cpu, cuda, cuda:1, mps")
     precision: Literal["fp32", "bf16"] = "fp32"
+    compile: bool = Field(
+        False, description="torch.compile for the layers: some seconds at the start; rarely pays on a CPU"
+    )
     threads: int = Field(0, ge=0, description="CPU threads; 0 = torch's own choice")
     workers: int = Field(
         0,

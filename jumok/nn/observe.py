@@ -62,6 +62,8 @@ class AttentionRecord:
 
 def recorder_for(module: nn.Module) -> AttentionRecord | None:
     """Return the record to file under, or None where nobody looks at this module's model."""
+    if torch.compiler.is_compiling():  # compiled layers are passed by where somebody looks: see nn/compiling.py
+        return None
     return next((record for record in reversed(_records.get()) if module in record.sites), None)
 
 
