@@ -68,10 +68,6 @@ class Job:
                 reporter=reporter,
                 device=device,
             )
-            if self.recipe.training.compile and not compile_layers(self.model):
-                raise ConfigError(
-                    f"training.compile: '{self.recipe.model.name}' has no layers to compile; leave it out"
-                )
             count = sum(parameter.numel() for parameter in self.model.parameters())
             reporter.note(
                 f"{self.folder}: {self.recipe.model.name}, {count:,} parameters, {self.task.size}, on {device}"
@@ -153,6 +149,8 @@ def prepare_job(
         )
     full = task.complete(given)
     model = build_model(full)
+    if full.training.compile and not compile_layers(model):
+        raise ConfigError(f"training.compile: '{full.model.name}' has no layers to compile; leave it out")
     begun = run is not None and bool(Checkpoints(folder).steps())
     notes = [] if begun else task.initialise(model)
     if earlier is not None:

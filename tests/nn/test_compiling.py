@@ -1,5 +1,7 @@
 """Compiled layers: the same numbers and gradients in training, plain in use, and a run from the command line."""
 
+import re
+
 import pytest
 import torch
 from cli.conftest import jumok, refusal, small  # noqa: F401 - a fixture
@@ -60,15 +62,10 @@ def test_a_run_with_compiled_layers(small):  # noqa: F811
 
 
 def test_a_model_without_layers_is_refused(small):  # noqa: F811
-    done = jumok(
-        "train",
-        small,
-        "--out",
-        small.parent / "run",
-        "--compile",
-        "--set",
-        "model.name=seq2seq",
-        "--set",
-        "model.width=16",
-    )
-    assert "has no layers to compile" in refusal(done)
+    recipe = small.read_text(encoding="utf-8")
+    recurrent = re.sub(r"(?s)\[model\].*(?=\[training\])", '[model]\nname = "seq2seq"\nwidth = 16\n', recipe)
+    small.write_text(recurrent, encoding="utf-8")
+    run = small.parent / "run"
+    wanted = "training.compile: 'seq2seq' has no layers to compile; leave it out"
+    assert refusal(jumok("train", small, "--out", run, "--compile")) == wanted
+    assert not run.exists()
