@@ -25,11 +25,13 @@ echo "making $PEERS …"
 "$PYTHON" -m venv --clear "$PEERS"
 
 install torch==2.13.0 "numpy>=2"
-install --no-deps OpenNMT-py==3.5.1 joeynmt==2.3.0
+install --no-deps OpenNMT-py==3.5.1 joeynmt==2.3.0 eole==0.6.4
 # OpenNMT-py; fasttext and spacy, which it also imports, serve text filters that training does not use: see train_opennmt.py
 install configargparse pyyaml sacrebleu six tensorboard "pyonmttok>=1.37,<2" pyahocorasick rapidfuzz
 # JoeyNMT
 install importlib-metadata matplotlib packaging pandas plotly sentencepiece "setuptools<81" subword-nmt tqdm
+# eole; what else it imports is named above, or comes with transformers (huggingface-hub, safetensors, tokenizers)
+install pydantic
 install transformers==5.22.2 ctranslate2==4.8.4 x-transformers
 
 "$PEERS/bin/python" -c "import torch; assert torch.__version__.startswith('2.13.0'), torch.__version__"

@@ -1,4 +1,4 @@
-"""How fast Transformers are trained: jumok beside OpenNMT-py, JoeyNMT, and loops around the libraries' own models.
+"""How fast Transformers are trained: jumok beside OpenNMT-py, eole, JoeyNMT, and loops around libraries' own models.
 
     python benchmarks/transformer.py --data MULTI30K
 
@@ -21,6 +21,7 @@ SIZES = ("tiny", "small", "base")
 DRIVERS = {
     OURS: "train_jumok.py",
     "OpenNMT-py": "train_opennmt.py",
+    "eole": "train_eole.py",
     "JoeyNMT": "train_joeynmt.py",
     "Marian": "train_loop.py",
     "torch.nn.Transformer": "train_loop.py",

@@ -3,6 +3,7 @@
 how = jumok          the run itself, as `jumok translate` uses it
       ctranslate2    its export, at CTranslate2's best setting: a worker a thread, 32 sentences at a time
       transformers   its export, through Hugging Face's generate, 32 sentences of like length at a time
+      opennmt        its weights in OpenNMT-py's Transformer and search (translate_opennmt.py), 32 at a time as well
 
 Sentences come cut into tokens by jumok, so that every engine answers the same ids; the answers are left beside the
 result. `single` asks for one sentence after another, as a person waits for it.
@@ -72,29 +73,55 @@ def transformers(job: dict[str, Any]) -> tuple[Any, Translate]:
     model = AutoModelForSeq2SeqLM.from_pretrained(job["huggingface"]).eval()
 
     @torch.inference_mode()
-    def translate(sources: list[Ids]) -> list[Ids]:
+    def translate(batch: torch.Tensor) -> list[Ids]:
+        written = model.generate(
+            input_ids=batch, attention_mask=batch.ne(PAD).long(), num_beams=job["beam"], early_stopping=job["beam"] > 1,
+            length_penalty=1.0, max_new_tokens=2 * batch.shape[1] + 10, max_length=None,
+        )  # fmt: skip
+        answers = written[:, 1:].tolist()
+        return [ids[: ids.index(END)] if END in ids else [token for token in ids if token != PAD] for ids in answers]
+
+    return model, in_batches(translate)
+
+
+def opennmt(job: dict[str, Any]) -> tuple[Any, Translate]:
+    """Return OpenNMT-py's model with the run's weights, and what translates with it."""
+    from translate_opennmt import load
+
+    model, translate = load(job)
+    return model, in_batches(translate)
+
+
+def in_batches(translate: Callable[[torch.Tensor], list[Ids]]) -> Translate:
+    """Return what hands sentences of like length together to translate, which takes a padded batch."""
+
+    def translate_all(sources: list[Ids]) -> list[Ids]:
         order = sorted(range(len(sources)), key=lambda place: -len(sources[place]))
         found: dict[int, Ids] = {}
         for first in range(0, len(order), SENTENCES):
             places = order[first : first + SENTENCES]
             rows = [torch.tensor([*sources[place], END]) for place in places]
             batch = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=PAD)
-            written = model.generate(
-                input_ids=batch, attention_mask=batch.ne(PAD).long(), num_beams=job["beam"], early_stopping=job["beam"] > 1,
-                length_penalty=1.0, max_new_tokens=2 * batch.shape[1] + 10, max_length=None,
-            )  # fmt: skip
-            for place, ids in zip(places, written[:, 1:].tolist(), strict=True):
-                found[place] = ids[: ids.index(END)] if END in ids else [token for token in ids if token != PAD]
+            found |= zip(places, translate(batch), strict=True)
         return [found[place] for place in range(len(sources))]
 
-    return model, translate
+    return translate_all
+
+
+ENGINES = {  # how → its distribution's name, and what prepares it
+    "jumok": ("jumok", jumok),
+    "ctranslate2": ("ctranslate2", ctranslate2),
+    "transformers": ("transformers", transformers),
+    "opennmt": ("OpenNMT-py", opennmt),
+}
 
 
 def main() -> None:
     """Do the job."""
     job = read_job()
     sources = json.loads(Path(job["sources"]).read_text(encoding="utf-8"))[: job["sentences"]]
-    model, translate = {"jumok": jumok, "ctranslate2": ctranslate2, "transformers": transformers}[job["how"]](job)
+    name, prepare = ENGINES[job["how"]]
+    model, translate = prepare(job)
     for ids in sources[:3]:
         translate([ids])
     started = time.perf_counter()
@@ -105,7 +132,6 @@ def main() -> None:
     watch = SimpleNamespace(
         steps=count, pairs=count, tokens=count, cells=count, computing=seconds, began=started, ended=started + seconds
     )
-    name = {"jumok": "jumok", "ctranslate2": "ctranslate2", "transformers": "transformers"}[job["how"]]
     write_result(job, watch, model=model, version=version(name))  # type: ignore[arg-type]
 
 

@@ -1,4 +1,4 @@
-"""How fast a trained Transformer translates: jumok beside CTranslate2 and transformers, all with the same weights.
+"""How fast a trained Transformer translates: jumok beside its peers, all with the same weights.
 
     python benchmarks/translation.py --run RUN --data MULTI30K
 
@@ -18,7 +18,7 @@ from jumok import api
 from jumok.errors import JumokError
 from jumok.predictors.translator import Translator
 
-ENGINES = {OURS: "jumok", "CTranslate2": "ctranslate2", "transformers": "transformers"}
+ENGINES = {OURS: "jumok", "CTranslate2": "ctranslate2", "transformers": "transformers", "OpenNMT-py": "opennmt"}
 SINGLE = 200  # sentences that are translated one by one
 
 
