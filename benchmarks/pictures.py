@@ -20,7 +20,7 @@ from jumok.job import Job, prepare_job
 RECIPES = {"vit": "cifar10-vit", "swin": "cifar10-swin"}
 THEIRS = "transformers, plain loop"
 ONE_BATCH = "jumok, one batch"
-VARIED = ["data.augment.crop=4", "data.augment.flip=true", "data.augment.policy=0"]
+VARIED = ["data.augment.crop=4", "data.augment.flip=true", "data.augment.policy=0", "training.optimizer=adamw"]
 SIZES = ("picture_size", "channels", "classes", "patch_size", "width", "layers", "heads")
 
 

@@ -18,6 +18,8 @@ from jumok.errors import ConfigError, did_you_mean
 SECTIONS = ("data", "tokenizer", "model", "training", "decoding")
 MAY_CHANGE = ("training.save_every", "training.evaluate_every", "training.log_every")  # when a run is resumed
 
+LAST_LINE = "# the end of the recipe"  # half of a file may be good TOML too
+
 
 @dataclass(frozen=True)
 class Recipe:
@@ -37,7 +39,7 @@ class Recipe:
     def save(self, path: Path) -> None:
         """Write the recipe with every default filled in."""
         fresh = path.with_name(f".{path.name}.new")
-        fresh.write_text(tomli_w.dumps(self.to_dict()), encoding="utf-8")
+        fresh.write_text(f"{tomli_w.dumps(self.to_dict())}\n{LAST_LINE}\n", encoding="utf-8")
         fresh.replace(path)  # a kill in the middle must not cost the run
 
     def with_sizes(self, **sizes: int) -> "Recipe":

@@ -17,7 +17,7 @@ from jumok import __version__
 from jumok.catalogue import check_model_fits, model_class, task_class
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import RunError
-from jumok.recipe import Recipe, read_recipe
+from jumok.recipe import LAST_LINE, Recipe, read_recipe
 
 FORMAT = 1
 
@@ -35,7 +35,7 @@ class Run:
         cls, folder: Path, recipe: Recipe, *, tokenizers: Mapping[str, Tokenizer], facts: dict[str, Any]
     ) -> "Run":
         """Write the folder of a new run."""
-        facts = {"format": FORMAT, "jumok": __version__, "tokenizers": list(tokenizers), **facts}
+        facts = {"format": FORMAT, "jumok": __version__, "tokenizers": list(tokenizers), "recipe_ends": True, **facts}
         try:
             folder.mkdir(parents=True, exist_ok=True)
             for name, tokenizer in tokenizers.items():
@@ -84,6 +84,8 @@ class Run:
             )
         if not (folder / "recipe.toml").is_file():
             raise RunError(f"{folder / 'recipe.toml'} is missing; copy the run again, or train it anew")
+        if facts.get("recipe_ends") and LAST_LINE not in (folder / "recipe.toml").read_text(encoding="utf-8"):
+            raise RunError(f"{folder / 'recipe.toml'} was cut off: its last line is missing; copy the run again")
         return cls(folder, load_recipe(folder / "recipe.toml"), facts)
 
     @staticmethod
