@@ -252,7 +252,7 @@ def compare(
     for name, run in zip(names, runs, strict=True):
         predictor = load(run, checkpoint=checkpoint)
         if not isinstance(predictor, Translator):
-            raise ConfigError(f"{run} is a run of {predictor.run.recipe.task}; compare is for translation so far")
+            raise ConfigError(f"{run} is a run of {predictor.run.recipe.task}; compare is for translation")
         _look_in(predictor, data)
         predictors[name] = predictor
     files = {"source": Path(source) if source else None, "target": Path(target) if target else None}

@@ -4,7 +4,6 @@ task → survey of the data; model → parameters; the largest batch → memory;
 """
 
 import resource
-import sys
 import time
 from contextlib import nullcontext, suppress
 from dataclasses import asdict, dataclass, field
@@ -16,6 +15,7 @@ from torch import nn
 
 from jumok.recipe import Recipe
 from jumok.tasks.survey import Lengths, Problem, Survey
+from jumok.training.memory import peak_memory
 from jumok.training.optimizer import make_optimizer
 from jumok.training.workers import Sums, Workers, workers_for
 
@@ -97,7 +97,7 @@ def _try_out(report: Report, recipe: Recipe, task: Any, model: nn.Module, survey
         before = _resident()
         _forget_peak()
         update(add_gradients(survey.largest_batch)[1])
-        report.memory = max(_peak() - before, 0)
+        report.memory = max(peak_memory() - before, 0)
         tokens, seconds = 0, 0.0
         count = workers_for(model, wanted=training.workers, device=device)
         workers = Workers(count, model, compute, seed=training.seed) if count > 1 else None
@@ -135,18 +135,10 @@ def _resident() -> int:
         with open("/proc/self/statm", encoding="ascii") as file:
             return int(file.read().split()[1]) * resource.getpagesize()
     except OSError:
-        return _peak()
+        return peak_memory()
 
 
 def _forget_peak() -> None:
     """Let the peak be measured from here on, not from an earlier moment such as training the tokenizer (Linux)."""
     with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
-
-
-def _peak() -> int:
-    with suppress(OSError, StopIteration):
-        lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
-        return 1024 * int(next(line for line in lines if line.startswith("VmHWM")).split()[1])
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024

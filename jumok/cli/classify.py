@@ -34,6 +34,7 @@ def classify(
     """Name the class of each text or picture: class, probability and text or file, with tabs between.
 
     The run decides whether its arguments are texts or pictures. A model of two texts takes them with a tab between.
+    A picture that cannot be read is named, the others are classified, and the exit code is 1.
 
     Example: [bold]jumok classify runs/nsmc-bert "정말 재미있어요"[/bold]
 
@@ -52,7 +53,7 @@ def classify(
     classifier = api.load_for(Classifier, run, checkpoint=checkpoint)
     silent = out_file is None and sys.stdout.isatty()
     total = len(inputs) if inputs else None
-    console, done = error_console(), 0
+    console, done, unread = error_console(), 0, 0
     with output(out_file) as write, nullcontext(None) if silent else bar(console, "reading", total) as advance:
         for chunk in chunks(inputs, in_file):
             tell = advance or (lambda count: None)
@@ -61,6 +62,7 @@ def classify(
                 verdicts = classifier.classify(names, progress=tell, warn=partial(_warn, console))
                 for name, verdict in zip(names, verdicts, strict=True):
                     write(_line("picture", name, verdict, top=top, as_json=as_json))
+                    unread += verdict is None
                 continue
             assert isinstance(classifier, TextClassifier)
             pairs = [_split(text) if classifier.takes_two else (text, "") for text in chunk]
@@ -68,6 +70,8 @@ def classify(
             done += len(chunk)
             for text, verdict in zip(chunk, found, strict=True):
                 write(_line("text", text, verdict, top=top, as_json=as_json))
+    if unread:
+        raise typer.Exit(1)
 
 
 def _warn(console: "Console", message: str) -> None:

@@ -53,7 +53,7 @@ def look(
         look_at_picture(predictor, text, kind=kind, layer=layer, head=head, png=png, as_json=as_json)
         return
     if not isinstance(predictor, Translator):
-        raise ConfigError(f"{run} is a run of {predictor.run.recipe.task}; look is for translation and pictures so far")
+        raise ConfigError(f"{run} is a run of {predictor.run.recipe.task}; look is for translation and pictures")
     changes = {"beam": beam} if beam else {}
     options = DecodingConfig.parse(predictor.options.model_dump() | changes, "decoding")
     explanation = predictor.explain(text, target=target, options=options, warn=warn_on(error_console()))

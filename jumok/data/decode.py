@@ -4,7 +4,8 @@ bytes → opened, not yet decoded → too large? shrunk while reading, or refuse
 """
 
 import io
-import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,15 +22,24 @@ class BrokenPictureError(Exception):
     """A picture that cannot be used; says why in a few words."""
 
 
+@contextmanager
+def our_own_limit() -> Iterator[None]:
+    """Let Pillow open a picture of any size: none is decoded before its size has been looked at."""
+    theirs, Image.MAX_IMAGE_PIXELS = Image.MAX_IMAGE_PIXELS, None
+    try:
+        yield
+    finally:
+        Image.MAX_IMAGE_PIXELS = theirs
+
+
 def open_picture(content: bytes | Path, *, least: int = 0) -> Image.Image:
     """Return an upright picture with its pixels decoded; one of huge size is shrunk while reading where it can be.
 
     least is the side below which it need not be kept sharp; 0 keeps all.
     """
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", Image.DecompressionBombWarning)
-            whole = content if isinstance(content, bytes) else content.read_bytes()
+        whole = content if isinstance(content, bytes) else content.read_bytes()
+        with our_own_limit():
             picture: Image.Image = Image.open(io.BytesIO(whole))
         if least and picture.format == "JPEG":
             picture.draft(picture.mode, (least, least))  # decodes at a half, a quarter or an eighth
@@ -38,8 +48,8 @@ def open_picture(content: bytes | Path, *, least: int = 0) -> Image.Image:
                 f"{picture.width:,} × {picture.height:,} pixels are more than {LARGEST:,}; make it smaller"
             )
         picture.load()
-    except (Image.DecompressionBombError, MemoryError):
-        raise BrokenPictureError(f"more than {LARGEST:,} pixels; make it smaller") from None
+    except MemoryError:
+        raise BrokenPictureError("there is not enough memory to decode it; make it smaller") from None
     except UnidentifiedImageError:
         raise BrokenPictureError("no picture that can be read") from None
     except (OSError, SyntaxError, ValueError, EOFError, IndexError, TypeError) as error:  # what decoders raise

@@ -8,6 +8,7 @@ zeros; cells that the roll brought side by side, but that do not belong together
 
 import math
 from functools import lru_cache
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -26,11 +27,64 @@ def into_windows(cells: Tensor, size: int) -> Tensor:
     return apart.reshape(len(cells), rows * columns, size * size, *cells.shape[3:])
 
 
-def from_windows(windows: Tensor, size: int, grid: tuple[int, int]) -> Tensor:
-    """Return the cells (B, h, w, …) of windows (B, N, L, …)."""
-    rows, columns = grid[0] // size, grid[1] // size
-    apart = windows.view(len(windows), rows, columns, size, size, *windows.shape[3:]).transpose(2, 3)
-    return apart.reshape(len(windows), *grid, *windows.shape[3:])
+@lru_cache(maxsize=64)
+def window_order(grid: tuple[int, int], size: int, shift: int) -> tuple[Tensor, Tensor]:
+    """Return (N · L,): the cell at each place of each window of a rolled grid; and the place of each cell."""
+    cells = torch.arange(grid[0] * grid[1]).view(1, *grid)
+    order = into_windows(cells.roll((-shift, -shift), dims=(1, 2)), size).flatten()
+    return order, order.argsort()
+
+
+class Reorder(torch.autograd.Function):
+    """Take the rows of x (B, N, D) in another order; each once, so that the gradient is the way back."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, order: Tensor, back: Tensor) -> Tensor:
+        """Return the rows in order."""
+        ctx.save_for_backward(back)
+        return x.index_select(1, order)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
+        """Return the gradient's rows in the order of before."""
+        (back,) = ctx.saved_tensors
+        return gradient.index_select(1, back), None, None
+
+
+class BiasedAttention(torch.autograd.Function):
+    """softmax(q kᵀ · scale + bias) v over many short rows, all of it from and to the layout of the linear layers around.
+
+    torch has no fused kernel that gives a bias a gradient; its way around makes several copies that this does not.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, joined: Tensor, bias: Tensor, scale: float, heads: int) -> Tensor:
+        """Return (B, N, L, D) of queries, keys and values (B, N, L, 3 · D) and a bias (N or 1, H, L, L)."""
+        batch, count, length, width = joined.shape
+        apart = joined.view(batch, count, length, 3, heads, -1).permute(3, 0, 1, 4, 2, 5)  # (3, B, N, H, L, d)
+        query, key, value = parts = apart.reshape(3, batch * count * heads, length, -1)
+        scores = torch.bmm(query, key.mT).view(batch, count, heads, length, length)
+        weights = torch.add(bias, scores, alpha=scale, out=scores).softmax(dim=-1).flatten(0, 2)
+        ctx.save_for_backward(parts, weights)
+        ctx.scale, ctx.shape, ctx.biases = scale, scores.shape, len(bias)
+        mixed = torch.bmm(weights, value).view(batch, count, heads, length, -1)
+        return mixed.transpose(2, 3).reshape(batch, count, length, width // 3)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor, None, None]:
+        """Return the gradients of joined and bias."""
+        parts, weights = ctx.saved_tensors
+        query, key, value = parts
+        batch, count, heads, length, _ = ctx.shape
+        outward = gradient.view(batch, count, length, heads, -1).transpose(2, 3).reshape(value.shape)
+        found = torch.empty_like(parts)
+        torch.bmm(weights.mT, outward, out=found[2])
+        inner = torch._softmax_backward_data(torch.bmm(outward, value.mT), weights, -1, weights.dtype)
+        of_bias = inner.view(ctx.shape).sum(dim=0 if ctx.biases == count else (0, 1))
+        torch.baddbmm(found[0], inner, key, beta=0, alpha=ctx.scale, out=found[0])
+        torch.baddbmm(found[1], inner.mT, query, beta=0, alpha=ctx.scale, out=found[1])
+        joined = found.view(3, batch, count, heads, length, -1).permute(1, 2, 4, 0, 3, 5)
+        return joined.reshape(batch, count, length, -1), of_bias.view(ctx.biases, heads, length, length), None, None
 
 
 @lru_cache(maxsize=64)
@@ -84,55 +138,45 @@ class WindowAttention(nn.Module):
         grid = (-(-own[0] // size) * size, -(-own[1] // size) * size)
         if grid != tuple(own):
             cells = F.pad(cells, (0, 0, 0, grid[1] - own[1], 0, grid[0] - own[0]))
-        if shift:
-            cells = cells.roll((-shift, -shift), dims=(1, 2))
-        windows = into_windows(cells, size)  # (B, N, L, D)
-        count, length = windows.shape[1:3]
-        parts = self.query_key_value(windows).view(batch, count, length, 3, self.heads, -1)
-        # Windows and heads share an axis, so that the kernel takes a bias a window and a head without copies.
-        query, key, value = parts.permute(3, 0, 1, 4, 2, 5).flatten(2, 3)  # (B, N · H, L, d) each
-        mixed = self._mix(query, key, value, self._bias(grid, size, shift), own=(own[0], own[1]), grid=grid)
-        mixed = mixed.view(batch, count, self.heads, length, -1).transpose(2, 3).reshape(batch, count, length, width)
-        cells = from_windows(self.output(mixed), size, grid)
-        if shift:
-            cells = cells.roll((shift, shift), dims=(1, 2))
-        return cells[:, : own[0], : own[1]]
+        order, back = (places.to(cells.device) for places in window_order(grid, size, shift))
+        rows: Tensor = Reorder.apply(cells.flatten(1, 2), order, back)  # type: ignore[no-untyped-call]
+        windows = rows.view(batch, -1, size * size, width)  # (B, N, L, D)
+        mixed = self._mix(self.query_key_value(windows), self._bias(grid, size, shift), own=(own[0], own[1]), grid=grid)
+        rows = Reorder.apply(self.output(mixed).flatten(1, 2), back, order)  # type: ignore[no-untyped-call]
+        return rows.view(batch, *grid, width)[:, : own[0], : own[1]]
 
     def _bias(self, grid: tuple[int, int], size: int, shift: int) -> Tensor:
-        """Return what is added to scores (N · H, L, L): the bias of relative places, −∞ where the roll parts cells."""
+        """Return what is added to scores (N or 1, H, L, L): the bias of relative places, −∞ where the roll parts cells."""
         length = size * size
         places = relative_places(size, self.window).to(self.relative.device)
-        bias = self.relative[places].view(length, length, -1).permute(2, 0, 1)  # (H, L, L)
-        count = (grid[0] // size) * (grid[1] // size)
+        bias = self.relative[places].view(length, length, -1).permute(2, 0, 1)[None]  # (1, H, L, L)
         if not shift:
-            return bias.expand(count, -1, -1, -1).flatten(0, 1)
+            return bias
         mask = shift_mask(grid, size, shift).to(bias.device)
-        return bias[None].masked_fill(~mask[:, None], -math.inf).flatten(0, 1)
+        return bias.masked_fill(~mask[:, None], -math.inf)
 
-    def _mix(
-        self, query: Tensor, key: Tensor, value: Tensor, bias: Tensor, *, own: tuple[int, int], grid: tuple[int, int]
-    ) -> Tensor:
-        """Return (B, N · H, L, d)."""
+    def _mix(self, joined: Tensor, bias: Tensor, *, own: tuple[int, int], grid: tuple[int, int]) -> Tensor:
+        """Return (B, N, L, D) of queries, keys and values (B, N, L, 3 · D)."""
         record = recorder_for(self)
         if record is None and not (self.training and self.weight_dropout.rate):
-            return F.scaled_dot_product_attention(query, key, value, attn_mask=bias, scale=self.scale)
-        weights = (query @ key.transpose(-2, -1) * self.scale + bias).softmax(dim=-1)
+            mixed: Tensor = BiasedAttention.apply(joined, bias, self.scale, self.heads)  # type: ignore[no-untyped-call]
+            return mixed
+        batch, count, length, width = joined.shape
+        query, key, value = joined.view(batch, count, length, 3, self.heads, -1).permute(3, 0, 1, 4, 2, 5)
+        weights = (query @ key.transpose(-2, -1) * self.scale + bias).softmax(dim=-1)  # (B, N, H, L, L)
         if record is not None:
             record.file(self, self.kind, self.over_the_grid(weights, own=own, grid=grid), grid=own)
-        mixed: Tensor = self.weight_dropout(weights) @ value
-        return mixed
+        mixed = self.weight_dropout(weights) @ value  # (B, N, H, L, d)
+        return mixed.transpose(2, 3).reshape(batch, count, length, width // 3)
 
     def over_the_grid(self, weights: Tensor, *, own: tuple[int, int], grid: tuple[int, int]) -> Tensor:
-        """Return (B, H, h · w, h · w) of window weights (B, N · H, L, L): zero outside a cell's window.
+        """Return (B, H, h · w, h · w) of window weights (B, N, H, L, L): zero outside a cell's window.
 
         What fell on padded cells is left out, so that rows of a padded grid may sum to less than 1.
         """
         size, shift = self.sizes(own)
-        cells = torch.arange(grid[0] * grid[1]).view(1, *grid)
-        if shift:
-            cells = cells.roll((-shift, -shift), dims=(1, 2))
-        place = into_windows(cells, size)[0].to(weights.device)  # (N, L): the cell at each place of each window
-        by_window = weights.view(len(weights), len(place), self.heads, *weights.shape[2:]).transpose(1, 2)
+        place = window_order(grid, size, shift)[0].view(-1, size * size).to(weights.device)  # (N, L)
+        by_window = weights.transpose(1, 2)
         whole = weights.new_zeros(len(weights), self.heads, grid[0] * grid[1], grid[0] * grid[1])
         whole[:, :, place[:, :, None], place[:, None]] = by_window
         real = torch.arange(grid[0] * grid[1], device=weights.device).view(grid)[: own[0], : own[1]].flatten()

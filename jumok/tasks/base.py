@@ -13,6 +13,12 @@ from jumok.errors import ConfigError
 from jumok.recipe import Recipe
 
 
+def refuse_batch_size(recipe: Recipe) -> None:
+    """Refuse a batch counted in pictures where it is counted in tokens."""
+    if recipe.training.batch_size:
+        raise ConfigError("training.batch_size is for pictures; set training.batch_tokens")
+
+
 class Task(ABC):
     """What is to be learnt: from data to batches and a loss, from answers to scores."""
 

@@ -8,7 +8,7 @@ from jumok.data.corpora import Progress
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import ConfigError
 from jumok.recipe import Recipe
-from jumok.tasks.base import Task
+from jumok.tasks.base import Task, refuse_batch_size
 
 
 class TextTask(Task):
@@ -32,6 +32,7 @@ class TextTask(Task):
     ) -> Self:
         """Return the task of a recipe; its tokenizer is trained where none is given, its data read when needed."""
         assert isinstance(recipe.data, cls.Data)
+        refuse_batch_size(recipe)
         tokenizer = recipe.tokenizer
         if not tokenizer.shared or tokenizer.target_dropout:
             raise ConfigError(

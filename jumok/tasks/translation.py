@@ -30,7 +30,7 @@ from jumok.nn.batch import PairBatch
 from jumok.nn.embeddings import load_word2vec
 from jumok.nn.observe import mean_over_heads, observe
 from jumok.recipe import Recipe
-from jumok.tasks.base import Task
+from jumok.tasks.base import Task, refuse_batch_size
 from jumok.tasks.losses import Loss, vocabulary_loss
 from jumok.tasks.pair_survey import survey_pairs
 from jumok.tasks.pairs import Ids, PairBatches, collate
@@ -75,6 +75,7 @@ class Translation(Task):
     ) -> Self:
         """Return the task of a recipe; its tokenizers are trained where none are given, its data read when needed."""
         assert isinstance(recipe.data, ParallelData)
+        refuse_batch_size(recipe)
         pair = None
         if tokenizers is not None:
             pair = tokenizers["source"], tokenizers["source" if recipe.tokenizer.shared else "target"]

@@ -7,13 +7,34 @@ kept would grow for hours to several times of what is in use: now and then all o
 """
 
 import ctypes
+import resource
+import sys
 import time
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 # mallopt's names for them (malloc.h)
 TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3
 LARGEST = 64 << 20  # bytes of a block that is kept
 SECONDS = 30.0  # between two times of giving back, which costs a tenth of one
+
+
+def peak_memory() -> int:
+    """Return the most bytes this process has held."""
+    with suppress(OSError, StopIteration):  # getrusage would count what the process held that started this one
+        lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
+        return 1024 * int(next(line for line in lines if line.startswith("VmHWM")).split()[1])
+    return _in_bytes(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+
+
+def peak_memory_of_children() -> int:
+    """Return the most bytes that any of the processes begun here and ended by now has held."""
+    return _in_bytes(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+
+
+def _in_bytes(peak: int) -> int:
+    return peak if sys.platform == "darwin" else peak * 1024
 
 
 class FreedMemory:

@@ -4,14 +4,14 @@ trainer → Reporter → terminal | log file | TensorBoard (where installed)
 """
 
 import math
-import resource
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
 from rich.progress import Progress as Bar
+
+from jumok.training.memory import peak_memory, peak_memory_of_children
 
 if TYPE_CHECKING:
     from jumok.config import TrainingConfig
@@ -26,12 +26,6 @@ def duration(seconds: float) -> str:
     if seconds < 3600:
         return f"{seconds // 60} min {seconds % 60:02d} s"
     return f"{seconds // 3600} h {seconds % 3600 // 60:02d} min"
-
-
-def peak_memory(whose: int = resource.RUSAGE_SELF) -> int:
-    """Return the most bytes this process has held; of RUSAGE_CHILDREN, the largest of those that have ended."""
-    peak = resource.getrusage(whose).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024
 
 
 WORDS = ("target tokens", "tokens", "gaps")  # units whose loss has a perplexity
@@ -134,7 +128,7 @@ class Reporter:
             f"{word} at step {progress.step:,} after {duration(progress.seconds)} in training "
             f"({share:.1%} of it outside forward, backward and step){best}"
         )
-        others = f" and {peak_memory(resource.RUSAGE_CHILDREN) / 1e6:,.0f} MB a worker" if workers > 1 else ""
+        others = f" and {peak_memory_of_children() / 1e6:,.0f} MB a worker" if workers > 1 else ""
         self.note(f"{speed:,.0f} {self.unit}/s, peak memory {peak_memory() / 1e6:,.0f} MB{others}")
 
     def close(self) -> None:

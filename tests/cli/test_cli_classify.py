@@ -201,8 +201,10 @@ def test_runs_of_other_kinds_are_sent_to_their_own_command(classifier_run, bert_
         wanted = f"{classifier_run} is a run of text-classification: use jumok classify, not jumok {command}"
         assert refusal(jumok(command, classifier_run, "a [MASK]")) == wanted
     for command in (["look", classifier_run, "a"], ["compare", classifier_run, bert_run]):
-        wanted = f"{classifier_run} is a run of text-classification; {command[0]} is for translation so far"
-        assert refusal(jumok(*command)) == wanted
+        kinds = {"look": "translation and pictures", "compare": "translation"}[command[0]]
+        assert (
+            refusal(jumok(*command)) == f"{classifier_run} is a run of text-classification; {command[0]} is for {kinds}"
+        )
 
 
 # --- fine-tuning

@@ -266,9 +266,11 @@ def test_runs_of_other_kinds_are_sent_to_their_own_command(gpt_run, bert_run, cl
     for command in ("translate", "classify", "fill"):
         wanted = f"{gpt_run} is a run of language: use jumok generate, not jumok {command}"
         assert refusal(jumok(command, gpt_run, "a [MASK]")) == wanted
-    assert refusal(jumok("look", gpt_run, "a")) == f"{gpt_run} is a run of language; look is for translation so far"
+    assert (
+        refusal(jumok("look", gpt_run, "a")) == f"{gpt_run} is a run of language; look is for translation and pictures"
+    )
     assert refusal(jumok("compare", gpt_run, copy_run)) == (
-        f"{gpt_run} is a run of language; compare is for translation so far"
+        f"{gpt_run} is a run of language; compare is for translation"
     )
     assert refusal(jumok("generate", tmp_path / "none")).startswith(f"there is no run folder {tmp_path / 'none'}; ")
 

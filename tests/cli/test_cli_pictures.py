@@ -205,7 +205,7 @@ def test_a_broken_file_among_good_ones_is_told_and_left_open(trained, tmp_path):
     (tmp_path / "b.png").write_bytes(good.read_bytes())
     (tmp_path / "c.jpg").write_bytes(b"\xff\xd8\xff\xe0 and nothing more")
     done = jumok("classify", trained, tmp_path)
-    assert done.code == 0
+    assert done.code == 1
     assert [line.split("\t")[0] == "-" for line in done.out.splitlines()] == [True, False, True]
     assert f"{tmp_path}/a.png: no picture that can be read." in done.err
     assert "c.jpg" in done.err

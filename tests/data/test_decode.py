@@ -118,6 +118,15 @@ def test_a_huge_picture_is_refused_before_memory_is_taken(side):
     assert side * side > LARGEST
 
 
+def test_a_jpeg_beyond_pillows_own_limit_is_shrunk_too():
+    theirs = Image.MAX_IMAGE_PIXELS
+    content = encoded(Image.new("L", (14_000, 14_000), 60), "JPEG")
+    assert open_picture(content, least=32).size == (1750, 1750)
+    with pytest.raises(BrokenPictureError, match="14,000 × 14,000 pixels are more than 64,000,000"):
+        open_picture(content)
+    assert theirs == Image.MAX_IMAGE_PIXELS
+
+
 def test_a_large_jpeg_is_shrunk_while_reading():
     content = encoded(Image.new("L", (4096, 4096), 128), "JPEG")
     assert max(open_picture(content, least=32).size) <= 512

@@ -15,7 +15,16 @@ from jumok.nn.batch import PictureBatch
 from jumok.nn.dropout import StochasticDepth, depth_rates
 from jumok.nn.observe import AttentionMap, observe, rollout
 from jumok.nn.patches import GridPositions, Patches
-from jumok.nn.windows import MergePatches, WindowAttention, from_windows, into_windows, relative_places, shift_mask
+from jumok.nn.windows import (
+    BiasedAttention,
+    MergePatches,
+    Reorder,
+    WindowAttention,
+    into_windows,
+    relative_places,
+    shift_mask,
+    window_order,
+)
 
 DATA = {"channels": 3, "classes": 7}
 
@@ -85,7 +94,41 @@ def test_windows_and_back():
     windows = into_windows(cells, 3)
     assert windows.shape == (2, 6, 9, 4)
     assert_close(windows[1, 4], cells[1, 3:6, 3:6].flatten(0, 1))
-    assert_close(from_windows(windows, 3, (6, 9)), cells)
+    order, back = window_order((6, 9), 3, 0)
+    assert_close(Reorder.apply(cells.flatten(1, 2), order, back).view_as(windows), windows)
+    assert_close(Reorder.apply(windows.flatten(1, 2), back, order).view_as(cells), cells)
+
+
+def test_windows_of_a_rolled_grid():
+    cells = pictures(2, 6, 9, 4)
+    order, back = window_order((6, 9), 3, 1)
+    windows = into_windows(cells.roll((-1, -1), dims=(1, 2)), 3)
+    assert_close(Reorder.apply(cells.flatten(1, 2), order, back).view_as(windows), windows)
+    assert_close(Reorder.apply(windows.flatten(1, 2), back, order).view_as(cells), cells)
+
+
+@pytest.mark.parametrize("biases", [1, 3])
+def test_the_gradients_of_window_attention_are_those_of_numbers(biases):
+    torch.manual_seed(3)
+    joined = torch.randn(2, 3, 4, 3 * 6, dtype=torch.float64, requires_grad=True)  # two heads of width 3
+    bias = torch.randn(biases, 2, 4, 4, dtype=torch.float64)
+    bias[0, :, 1, 2] = -torch.inf
+    bias.requires_grad_()
+    query, key, value = joined.view(2, 3, 4, 3, 2, 3).permute(3, 0, 1, 4, 2, 5)
+    plain = (query @ key.mT * 0.7 + bias).softmax(dim=-1) @ value
+    assert_close(BiasedAttention.apply(joined, bias, 0.7, 2), plain.transpose(2, 3).flatten(3))
+    torch.autograd.gradcheck(lambda joined: BiasedAttention.apply(joined, bias, 0.7, 2), joined)
+    wanted, found = (
+        torch.autograd.grad((made * torch.arange(made.numel()).view_as(made)).sum(), (joined, bias))
+        for made in (plain.transpose(2, 3).flatten(3), BiasedAttention.apply(joined, bias, 0.7, 2))
+    )
+    assert_close(found, wanted)
+
+
+def test_the_gradient_of_an_order_is_the_way_back():
+    rows = torch.randn(2, 6, 3, dtype=torch.float64, requires_grad=True)
+    order = torch.tensor([3, 1, 5, 0, 2, 4])
+    torch.autograd.gradcheck(lambda rows: Reorder.apply(rows, order, order.argsort()), rows)
 
 
 def test_relative_places_depend_on_the_difference_alone():

@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from jumok.training.memory import peak_memory
+
 ROUNDS = """
 import resource, sys
 import torch
@@ -41,3 +43,10 @@ def test_pages_are_used_again() -> None:
 
     assert new_pages("keep") < 1000 < new_pages("plain")
     assert new_pages("tidy") > 1000, "what is not in use is given back when its time has come"
+
+
+def test_the_peak_is_the_processes_own_and_not_that_of_the_one_that_started_it():
+    large = b"x" * 300_000_000
+    code = "from jumok.training.memory import peak_memory; print(peak_memory())"
+    own = int(subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout)
+    assert own < len(large) < peak_memory()
