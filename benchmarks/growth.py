@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from contest import HERE, machine, warn_if_busy
+from stopwatch import peak_memory
 
 LENGTHS = (64, 256, 1024, 2048, 4096)
 PAIRS = (50_000, 500_000, 5_000_000)
@@ -58,7 +59,7 @@ def arguments() -> argparse.Namespace:
 
 def peak_megabytes() -> float:
     """Return the most memory this process has held."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return peak_memory() / 1e6
 
 
 def tiny_transformer() -> Any:
