@@ -14,12 +14,14 @@ Rows compete by log-probability, since they are equally long; hypotheses by thei
 import torch
 from torch import Tensor
 
+from jumok.decoding.logits import likeliest
 from jumok.decoding.rows import Choice, Rows, Step
-from jumok.decoding.sampling import likeliest
 
 # N sentences · W width of the beam · R = N × W rows · V vocabulary · K tokens of a row · C candidates of a sentence
 
 IMPOSSIBLE = float("-inf")  # total of a row that only keeps its place: the beam is not full
+
+Candidate = tuple[int, int, float]  # the row it continues, its token and that token's log-probability
 
 
 class Beam:
@@ -28,7 +30,7 @@ class Beam:
     def __init__(self, width: int, *, sentences: int, end: int) -> None:
         self.rows_each = width
         self.end = end
-        self.finished = torch.zeros(sentences, dtype=torch.int64)  # hypotheses of each sentence so far
+        self.finished = [0] * sentences  # hypotheses of each sentence
 
     def begin(self, rows: Rows) -> None:
         """Let one row of each new sentence live: equal rows would fill the beam with copies."""
@@ -36,35 +38,30 @@ class Beam:
 
     def advance(self, logits: Tensor, normaliser: Tensor, rows: Rows) -> Step:
         """Choose the rows that go on from constrained logits (R, V), whose log-sum was normaliser (R,)."""
-        width, sentence = self.rows_each, rows.sentence[:: self.rows_each]
-        candidates, totals = self._candidates(logits, normaliser, rows)
+        width = self.rows_each
+        going: list[Candidate] = []
+        closing: list[Candidate] = []
+        # A few numbers a sentence: plain loops take less time than a tensor operation for every thought would.
+        last = (rows.length[::width] + 1 >= rows.longest[::width]).tolist()
+        for place, (sentence, candidates) in enumerate(
+            zip(rows.sentence[::width].tolist(), self._candidates(logits, normaliser, rows), strict=True)
+        ):
+            alive = [candidate for total, candidate in candidates if total != IMPOSSIBLE]
+            beam = [candidate for candidate in alive if candidate[1] != self.end][:width]
+            ending = [candidate for candidate in alive[:width] if candidate[1] == self.end]
+            self.finished[sentence] += len(ending)
+            full = self.finished[sentence] >= width
+            if not beam and not self.finished[sentence]:
+                ending = [candidates[0][1]]  # never leave a sentence without any answer
+            closing += ending
+            if last[place] and not full:
+                closing += beam  # as they are, unfinished
+            if beam and not full and not last[place]:
+                going += in_their_places(beam, width)
+        return Step(going=_choice(going), closing=_choice(closing))
 
-        alive = totals != IMPOSSIBLE
-        ends = (candidates.tokens == self.end) & alive
-        ending = ends & (torch.arange(totals.shape[1]) < width)
-        self.finished.index_add_(0, sentence, ending.sum(dim=1))
-
-        # Open candidates first, in their order; places that none can fill repeat the first, as impossible rows.
-        order = (~alive | ends).to(torch.uint8).argsort(dim=1, stable=True)[:, :width]  # (N, W)
-        possible = (alive & ~ends).gather(1, order)
-        order = torch.where(possible, order, order[:, :1])
-        parents, tokens, log_probabilities = (part.gather(1, order) for part in candidates)
-        beam = Choice(parents, tokens, log_probabilities.masked_fill(~possible, IMPOSSIBLE))
-
-        full = self.finished[sentence] >= width
-        last = rows.length[::width] + 1 >= rows.longest[::width]
-        lost = ~possible.any(dim=1)
-        ending[:, 0] |= lost & (self.finished[sentence] == 0)  # never leave a sentence without any answer
-        going = ~(full | last | lost)
-        leaving = possible & (last & ~full)[:, None]
-        closing = zip(candidates.keep(ending), beam.keep(leaving), strict=True)
-        return Step(
-            going=Choice(*(part[going].flatten() for part in beam)),
-            closing=Choice(*(torch.cat(parts) for parts in closing)),
-        )
-
-    def _candidates(self, logits: Tensor, normaliser: Tensor, rows: Rows) -> tuple[Choice, Tensor]:
-        """Return the likeliest continuations of each sentence and their totals, all (N, C), best first."""
+    def _candidates(self, logits: Tensor, normaliser: Tensor, rows: Rows) -> list[list[tuple[float, Candidate]]]:
+        """Return the likeliest C continuations of each sentence with their totals, best first."""
         width = self.rows_each
         count = min(2 * width, logits.shape[1])
         values, tokens = likeliest(logits, count)
@@ -72,9 +69,40 @@ class Beam:
         totals = (rows.total[:, None] + log_probabilities).view(-1, width * count)
         best, place = totals.topk(min(2 * width, width * count), dim=1)  # (N, C)
         parents = place // count + width * torch.arange(len(place))[:, None]
-        candidates = Choice(
+        columns = (
+            best,
             parents,
             tokens.cpu().view(-1, width * count).gather(1, place),
             log_probabilities.view(-1, width * count).gather(1, place),
         )
-        return candidates, best
+        return [
+            [(total, (parent, token, each)) for total, parent, token, each in zip(*sentence, strict=True)]
+            for sentence in zip(*(column.tolist() for column in columns), strict=True)
+        ]
+
+
+def in_their_places(beam: list[Candidate], width: int) -> list[Candidate]:
+    """Return width candidates: each stands where its row stood, if no better one does; what is left over fills gaps.
+
+    So a decoder has fewer rows to move. Places that none can fill repeat the first, as impossible rows.
+    """
+    places: list[Candidate | None] = [None] * width
+    homeless = []
+    for candidate in beam:
+        place = candidate[0] % width
+        if places[place] is None:
+            places[place] = candidate
+        else:
+            homeless.append(candidate)
+    spare = iter(homeless)
+    parent, token, _ = beam[0]
+    return [candidate if candidate is not None else next(spare, (parent, token, IMPOSSIBLE)) for candidate in places]
+
+
+def _choice(candidates: list[Candidate]) -> Choice:
+    parents, tokens, log_probabilities = zip(*candidates, strict=True) if candidates else ((), (), ())
+    return Choice(
+        torch.tensor(parents, dtype=torch.int64),
+        torch.tensor(tokens, dtype=torch.int64),
+        torch.tensor(log_probabilities, dtype=torch.float32),
+    )

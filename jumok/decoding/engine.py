@@ -17,6 +17,7 @@ from torch import Tensor
 from jumok.config import DecodingConfig
 from jumok.decoding.beam import Beam
 from jumok.decoding.constraints import Constraints
+from jumok.decoding.logits import log_sums
 from jumok.decoding.rows import Choice, Hypothesis, Rows, Step
 from jumok.decoding.sampling import Greedy, Sampler
 from jumok.errors import ConfigError
@@ -209,8 +210,7 @@ class Search:
         if not len(going.parents):
             self._run(None, None, going.tokens)
             return
-        unmoved = len(going.parents) == old and torch.equal(going.parents, torch.arange(old))
-        if unmoved:  # as nearly always when one hypothesis a sentence is written: nothing to count again
+        if going.unmoved(old):  # as nearly always when one hypothesis a sentence is written: nothing to count again
             self.rows, self.state, self.next = rows.follow(going), state, going.tokens
         else:
             self._run(rows.follow(going), state.select(going.parents), going.tokens)
@@ -250,7 +250,7 @@ class Search:
 
     def _choose(self, logits: Tensor, rows: Rows) -> Choice:
         """Return what goes on after logits (R, V), and file what is found. Writes into logits."""
-        normaliser = logits.logsumexp(dim=1)
+        normaliser = log_sums(logits)
         self.constraints.apply(logits, rows)
         going, closing = self.strategy.advance(logits, normaliser, rows)
         if len(closing.parents):

@@ -35,13 +35,17 @@ class Choice(NamedTuple):
         """Return the choices where chosen (C,) is true."""
         return Choice(*(part[chosen] for part in self))
 
-    def in_place(self, rows: int, width: int) -> "Choice":
-        """Return the same choices, ordered so that as many as can stand where their parents stood among rows.
+    def unmoved(self, rows: int) -> bool:
+        """Return whether each of so many rows goes on where it stands."""
+        return len(self.parents) == rows and torch.equal(self.parents, torch.arange(rows))
 
-        Choices of one sentence stay side by side, width of them. A sentence from the end takes the place of one that has
-        left; of a row's continuations the first stays, the others take the places of rows that nobody continues.
+    def in_place(self, rows: int, width: int) -> "Choice":
+        """Return the same choices, ordered so that as many sentences as can stand where they stood among rows.
+
+        Choices of one sentence stay side by side, width of them. A sentence from the end takes the place of one that
+        has left.
         """
-        if len(self.parents) % width or not len(self.parents):
+        if len(self.parents) == rows or len(self.parents) % width or not len(self.parents):
             return self
         parents = self.parents.view(-1, width)
         block = parents[:, 0] // width
@@ -52,18 +56,7 @@ class Choice(NamedTuple):
         target[block] = torch.arange(count)  # the choices that come from each block
         order = target[:count].clone()
         order[order < 0] = target[count:][target[count:] >= 0]
-        parents = parents[order]
-        place = parents % width  # (N, W): of each choice's parent in its block
-        alike = place[:, :, None] == place[:, None, :]
-        again = alike.tril(-1).any(dim=2)  # an earlier choice has the same parent
-        taken = torch.zeros_like(again).scatter_(1, place, True)
-        slots = torch.where(again, width, place)
-        free, late = taken.int().argsort(dim=1, stable=True), (~again).int().argsort(dim=1, stable=True)
-        number = torch.arange(width).expand_as(place)
-        homeless = number < again.sum(dim=1, keepdim=True)
-        slots.scatter_(1, late, torch.where(homeless, free, slots.gather(1, late)))
-        inside = slots.argsort(dim=1)  # the choice that stands at each place
-        whole = (order[:, None] * width + inside).flatten()
+        whole = (order[:, None] * width + torch.arange(width)).flatten()
         return Choice(*(part[whole] for part in self))
 
 
@@ -110,8 +103,7 @@ class Rows:
 
     def follow(self, choice: Choice) -> "Rows":
         """Return the rows that choice continues, each with its new token."""
-        unmoved = len(choice.parents) == len(self) and torch.equal(choice.parents, torch.arange(len(self)))
-        rows = self if unmoved else self.select(choice.parents)
+        rows = self if choice.unmoved(len(self)) else self.select(choice.parents)
         rows.tokens.scatter_(1, rows.length[:, None], choice.tokens[:, None])
         rows.log_probabilities.scatter_(1, rows.length[:, None], choice.log_probabilities[:, None])
         rows.length = rows.length + 1

@@ -11,11 +11,11 @@ import torch
 from torch import Tensor
 
 from jumok.config import DecodingConfig
+from jumok.decoding.logits import likeliest, log_sums
 from jumok.decoding.rows import Choice, Rows, Step
 
 # R rows · V vocabulary · K tokens on the shortlist · C choices
 
-BLOCKS = 8  # columns that likeliest() folds into one
 NUCLEUS = 256  # likeliest tokens tried for top-p before the whole vocabulary is sorted
 NOBODY = Choice(torch.zeros(0, dtype=torch.int64), torch.zeros(0, dtype=torch.int64), torch.zeros(0))
 BELOW_ONE = 1.0 - 2.0**-23  # times any float32 total is still below that total
@@ -68,31 +68,13 @@ class Sampler:
         return _settle(logits, normaliser, tokens=tokens, rows=rows, end=self.end)
 
 
-def likeliest(logits: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """Return the largest count values (R, count) of logits (R, V) and their tokens, best first."""
-    rows, vocabulary = logits.shape
-    columns = vocabulary // BLOCKS
-    if columns < BLOCKS * count:
-        values, tokens = logits.topk(count, dim=1)
-        return values, tokens
-    # Columns far apart are folded together by a plain maximum, which a CPU does ten times faster than a search; the
-    # best values can only stand in the best folded columns. More than twice as fast as topk over the vocabulary.
-    folded = logits[:, : columns * BLOCKS].view(rows, BLOCKS, columns).amax(dim=1)
-    column = folded.topk(count, dim=1).indices  # (R, count)
-    places = (column[:, :, None] + columns * torch.arange(BLOCKS, device=logits.device)).flatten(1)
-    rest = torch.arange(columns * BLOCKS, vocabulary, device=logits.device).expand(rows, -1)
-    places = torch.cat([places, rest], dim=1)
-    values, found = logits.gather(1, places).topk(count, dim=1)
-    return values, places.gather(1, found)
-
-
 def shortlist(logits: Tensor, *, top_k: int, top_p: float) -> tuple[Tensor, Tensor | None]:
     """Return weights (R, K) to draw by and their tokens (R, K), best first; no tokens: the whole vocabulary."""
     vocabulary = logits.shape[1]
     if not top_k and top_p == 1.0:
         return (logits - logits.amax(dim=1, keepdim=True)).exp(), None
     values, tokens = likeliest(logits, min(top_k or NUCLEUS, vocabulary))
-    normaliser = (values if top_k else logits).logsumexp(dim=1, keepdim=True)
+    normaliser = log_sums(values if top_k else logits)[:, None]
     weights = (values - normaliser).exp()
     if not top_k and bool((weights.sum(dim=1) < top_p).any()):
         values, tokens = logits.sort(dim=1, descending=True)

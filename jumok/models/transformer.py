@@ -17,7 +17,9 @@ from jumok.nn.batch import PairBatch
 from jumok.nn.embeddings import Embedding
 from jumok.nn.feedforward import Activation
 from jumok.nn.masks import over_keys
+from jumok.nn.native_step import NativeStep
 from jumok.nn.norms import NormKind
+from jumok.nn.observe import recorder_for
 from jumok.nn.positions import Join, PositionKind, Positions
 from jumok.nn.state import AttendingState, KeyValueCache, Memory, SharedMemory
 from jumok.nn.transformer import Decoder, Encoder, LayerOptions
@@ -163,11 +165,14 @@ class Transformer(nn.Module):
         sentences = len(memory.mask)
         cache = KeyValueCache(sentences, len(self.decoder.layers))
         parts = [part for pair in self._remember(memory) for part in pair]
-        return AttendingState(cache, SharedMemory(parts, memory.mask, torch.arange(sentences)))
+        return AttendingState(cache, SharedMemory(parts, memory.mask, torch.arange(sentences)), NativeStep.of(self))
 
     def extend(self, tokens: Tensor, state: AttendingState) -> tuple[Tensor, AttendingState]:
         """Write tokens (R, n) to the rows; return logits (R, n, V) of what comes next, and the new state."""
         tokens = tokens.to(state.memory.mask.device)
+        watched = self.training or torch.is_grad_enabled() or recorder_for(self) is not None
+        if state.step is not None and tokens.shape[1] == 1 and not watched:
+            return state.step(tokens, state), state
         first = state.cache.longest if state.cache.even else state.cache.lengths.to(tokens.device)
         features = self._decode(
             self.embed_target(tokens, first), state.remembered, state.memory.mask, cache=state.cache

@@ -9,6 +9,8 @@ the decoder itself.
 import torch
 from torch import Tensor
 
+from jumok.native import kernels as native
+
 # R rows · C capacity: places of a row
 
 GROWTH = 16  # places more, at least, when a row has no more room
@@ -35,11 +37,20 @@ class Slots:
             target = torch.arange(count)
             moved = (rows != target).nonzero()[:, 0]
             if len(moved):
-                source = rows[moved]
-                for tensor in self.tensors:
-                    part = tensor[..., :places, :]
-                    part.index_copy_(0, moved.to(part.device), part.index_select(0, source.to(part.device)))
+                self._move(moved, rows[moved], places)
         self.rows = count
+
+    def _move(self, targets: Tensor, sources: Tensor, places: int) -> None:
+        """Let rows targets become what rows sources were."""
+        first = self.tensors[0]
+        if native.serves(first) and all(
+            tensor.dim() == 4 and tensor.is_contiguous() and tensor.shape == first.shape for tensor in self.tensors
+        ):
+            native.move_rows(self.tensors, targets, sources, places)
+            return
+        for tensor in self.tensors:
+            part = tensor[..., :places, :]
+            part.index_copy_(0, targets.to(part.device), part.index_select(0, sources.to(part.device)))
 
     def join(self, other: "Slots", places: int) -> None:
         """Take over other's rows behind our own; places is how many of theirs are in use."""

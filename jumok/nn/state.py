@@ -181,9 +181,10 @@ class SharedMemory:
 class AttendingState:
     """The state of a Transformer decoder: its own keys and values, and each sentence's, projected once."""
 
-    def __init__(self, cache: KeyValueCache, memory: SharedMemory) -> None:
+    def __init__(self, cache: KeyValueCache, memory: SharedMemory, step: Any = None) -> None:
         self.cache = cache
         self.memory = memory  # each layer's keys, then its values: (B, H, S, d)
+        self.step = step  # the decoder in C, where it serves: see native_step.py
 
     @property
     def rows(self) -> int:
@@ -199,11 +200,11 @@ class AttendingState:
         """Return the state of rows."""
         if len(rows) == self.rows and torch.equal(rows, torch.arange(self.rows)):
             return self
-        return AttendingState(self.cache.select(rows), self.memory.select(rows))
+        return AttendingState(self.cache.select(rows), self.memory.select(rows), self.step)
 
     def join(self, other: "AttendingState") -> "AttendingState":
         """Return both states' rows, ours first."""
-        return AttendingState(self.cache.join(other.cache), self.memory.join(other.memory))
+        return AttendingState(self.cache.join(other.cache), self.memory.join(other.memory), self.step)
 
 
 class RecurrentState:

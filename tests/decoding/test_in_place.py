@@ -4,6 +4,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from jumok.decoding.beam import IMPOSSIBLE, in_their_places
 from jumok.decoding.rows import Choice
 
 
@@ -27,11 +28,21 @@ def test_nothing_is_lost_and_whatever_can_stays(case):
     blocks = found.parents.view(-1, width)
     own = blocks[:, 0] // width
     assert (blocks // width == own[:, None]).all(), "rows of a sentence stand side by side"
-    for place, block in enumerate(blocks.tolist()):
+    for place in range(len(blocks)):
         if width * place in [width * number for number in (choice.parents // width).tolist()]:
             assert own[place] == place, "a sentence whose place is still there stays"
-        inside = [parent % width for parent in block]
-        assert all(inside[parent] == parent for parent in inside), "a row's first continuation stands where it stood"
+
+
+@given(st.integers(1, 5), st.data())
+def test_continuations_of_one_sentence_stay_where_their_rows_stood(width, data):
+    rows = data.draw(st.lists(st.integers(0, width - 1), min_size=1, max_size=width))
+    beam = [(3 * width + row, number, -float(number)) for number, row in enumerate(rows)]
+    found = in_their_places(beam, width)
+    assert len(found) == width
+    assert sorted(candidate for candidate in found if candidate[2] != IMPOSSIBLE) == sorted(beam)
+    assert all(candidate[:2] == beam[0][:2] for candidate in found if candidate[2] == IMPOSSIBLE)
+    for row in set(rows):
+        assert found[row] == beam[rows.index(row)], "the best continuation of a row stands where the row stood"
 
 
 def test_rows_that_are_not_in_blocks_keep_their_order():

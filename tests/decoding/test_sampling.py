@@ -3,7 +3,8 @@
 import pytest
 import torch
 
-from jumok.decoding.sampling import NUCLEUS, draw, likeliest, shortlist
+from jumok.decoding.logits import likeliest
+from jumok.decoding.sampling import NUCLEUS, draw, shortlist
 
 
 def first_tokens(toy, decoder, *, draws, **options):

@@ -1,0 +1,72 @@
+"""Compile kernels.c by the machine's own compiler, once, and load it.
+
+kernels.c, compiler, flags, processor → cache/native-HASH/kernels.so → ctypes
+
+Half a second, the first time. Where there is no compiler, or JUMOK_NATIVE is 0, there are no kernels and torch does
+everything, more slowly.
+"""
+
+import ctypes
+import hashlib
+import os
+import platform
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+
+from jumok.data.cache import cached_folder
+from jumok.errors import JumokError
+
+SOURCE = Path(__file__).parent / "kernels.c"
+# -ffast-math would do more than we want: it also flushes the smallest numbers to zero, in all of the process.
+FLAGS = ("-O3", "-march=native", "-fopenmp-simd", "-fno-math-errno", "-fno-trapping-math", "-fPIC", "-shared")
+
+
+@cache
+def kernels() -> ctypes.CDLL | None:
+    """Return the compiled kernels, or None where they cannot be had."""
+    compiler = next((found for name in ("cc", "gcc", "clang") if (found := shutil.which(name))), None)
+    if os.environ.get("JUMOK_NATIVE") == "0" or compiler is None:
+        return None
+    try:
+        library = ctypes.CDLL(str(_compiled(compiler)))
+        library.work_space.restype = ctypes.c_int64
+        return library
+    except (subprocess.SubprocessError, OSError, JumokError):
+        return None
+
+
+def _compiled(compiler: str) -> Path:
+    """Return the library's file, compiling it first where the cache has none for this source and processor."""
+
+    def build(folder: Path) -> None:
+        command = [compiler, *FLAGS, "-o", str(folder / "kernels.so"), str(SOURCE), "-lm"]
+        subprocess.run(command, check=True, capture_output=True, timeout=120)
+
+    parts = (SOURCE.read_text(encoding="utf-8"), compiler, *FLAGS, platform.machine(), _processor())
+    key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+    return cached_folder(f"native-{key}", build) / "kernels.so"
+
+
+def _processor() -> str:
+    """Return what tells processors apart: a home folder, and the cache in it, may serve several machines."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line for line in lines if line.startswith(("flags", "Features"))), platform.processor())
+
+
+@cache
+def matrix_product() -> int:
+    """Return the address of the sgemm that torch brings along, or 0 where it has none to show."""
+    import torch
+
+    folder = Path(torch.__file__).parent / "lib"
+    for name in ("libtorch_cpu.so", "libtorch_cpu.dylib"):
+        if (folder / name).exists():
+            library = ctypes.CDLL(str(folder / name))
+            if hasattr(library, "sgemm_"):
+                return ctypes.cast(library.sgemm_, ctypes.c_void_p).value or 0
+    return 0
