@@ -73,7 +73,7 @@ OPTIONS = {
         "sizes": [
             "model.name=cnn", "model.width=8", "model.stages=2", "model.blocks=1", "model.pool=true",
             "model.dropout=0.1",
-        ],  # fmt: skip
+        ],
         "preset": ["model.name=cnn", "model.preset=digits", "training.workers=1"],
     },
 }  # fmt: skip
