@@ -305,6 +305,15 @@ def test_other_files_of_a_run_that_were_cut_off(run, name, message):
     assert jumok("translate", run, "1").code == 2
 
 
+def test_a_recipe_cut_off_where_it_is_still_good_toml(run):
+    """Half of the sections are a recipe too, with other decoding than the run was made for."""
+    path = run / "recipe.toml"
+    whole = path.read_text(encoding="utf-8")
+    path.write_text(whole[: whole.index("[decoding]")], encoding="utf-8")
+    wanted = f"{path} was cut off: its last line is missing; copy the run again"
+    assert jumok("translate", run, "1") == (2, "", f"jumok: {wanted}\n")
+
+
 def test_a_folder_that_is_no_run(tmp_path):
     assert jumok("translate", tmp_path / "none", "1") == (
         2, "", f"jumok: there is no run folder {tmp_path}/none; jumok train RECIPE --out {tmp_path}/none makes one\n"

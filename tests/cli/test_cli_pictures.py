@@ -70,7 +70,10 @@ OPTIONS = {
         "other": ["model.name=mixer", "model.patches=convolution", "model.preset=digits", "model.norm_epsilon=1e-5"],
     },
     "cnn": {
-        "sizes": ["model.name=cnn", "model.width=8", "model.stages=2", "model.blocks=1", "model.dropout=0.1"],
+        "sizes": [
+            "model.name=cnn", "model.width=8", "model.stages=2", "model.blocks=1", "model.pool=true",
+            "model.dropout=0.1",
+        ],
         "preset": ["model.name=cnn", "model.preset=digits", "training.workers=1"],
     },
 }  # fmt: skip

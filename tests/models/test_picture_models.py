@@ -229,12 +229,14 @@ def test_the_mixer_is_its_formula():
     assert model.mixing_weights().shape == (2, 9, 9)
 
 
-def test_a_cnn_halves_its_grid_and_doubles_its_width():
-    model = CNN(CNNConfig(width=8, stages=3, blocks=2, **DATA)).eval()
+@pytest.mark.parametrize("pool", [False, True])
+def test_a_cnn_halves_its_grid_and_doubles_its_width(pool):
+    model = CNN(CNNConfig(width=8, stages=3, blocks=2, pool=pool, **DATA)).eval()
     sizes = []
     for block in model.blocks:
         block.register_forward_hook(lambda module, given, found: sizes.append(tuple(found.shape[1:])))
-    model(batch(pictures(2, 3, 16, 16)))
+    side = 31 if pool else 16  # pooling counts half a cell as one
+    model(batch(pictures(2, 3, side, side)))
     assert sizes == [(8, 16, 16), (8, 16, 16), (16, 8, 8), (16, 8, 8), (32, 4, 4), (32, 4, 4)]
 
 
