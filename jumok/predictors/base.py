@@ -5,7 +5,7 @@ api.load(RUN) → the predictor of the run's task → answers, scores, explanati
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
@@ -14,6 +14,7 @@ from torch import nn
 
 from jumok.config import DecodingConfig
 from jumok.errors import ConfigError
+from jumok.evaluation.labels import score_labels
 from jumok.run import Run
 
 SPLITS = ("train", "val", "test")
@@ -78,6 +79,17 @@ class Classifier(Predictor):
     """Name the classes of texts or of pictures."""
 
     verb = "classify"
+
+    def score(self, store: Any, options: DecodingConfig, progress: Callable[[int], None]) -> dict[str, Any]:
+        """Return accuracy and others of labelled data, and what stands beside them."""
+        logits, wanted = self.task.logits(self.model, store, progress)
+        named, labels = logits.argmax(dim=1).tolist(), self.task.labels
+        scores = asdict(score_labels(named, wanted.tolist(), len(labels)))
+        return {**scores, **self.task.metrics(logits, wanted), "labels": labels, **self.beside(store)}
+
+    @abstractmethod
+    def beside(self, store: Any) -> dict[str, Any]:
+        """Return what helps to read a score: `baselines` at least."""
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,12 @@ text → ids → row → model → probabilities, best first
 import hashlib
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from jumok.config import DecodingConfig, LabelledFile
+from jumok.config import LabelledFile
 from jumok.data.cache import cached_folder
 from jumok.data.labelled import LabelStore
 from jumok.errors import DataError, MissingExtraError
@@ -79,16 +78,9 @@ class TextClassifier(Classifier):
         columns = train[0].model_dump(include={"text", "second", "label"}) if train else {}
         return self.task.corpora.file_store(LabelledFile(file=str(source.absolute()), **columns))
 
-    def score(self, store: LabelStore, options: DecodingConfig, progress: Callable[[int], None]) -> dict[str, Any]:
-        """Return accuracy and others of a table, beside two baselines."""
-        logits, wanted = self.task.logits(self.model, store, progress)
-        named, classes = logits.argmax(dim=1).tolist(), len(self.task.labels)
-        return {
-            **asdict(score_labels(named, wanted.tolist(), classes)),
-            "loss": self.task.metrics(logits, wanted)["loss"],
-            "labels": self.task.labels,
-            "baselines": self.baselines(store),
-        }
+    def beside(self, store: LabelStore) -> dict[str, Any]:
+        """Return the baselines."""
+        return {"baselines": self.baselines(store)}
 
     def baselines(self, store: LabelStore) -> dict[str, Any]:
         """Return the accuracy of always saying the commonest class and of n-grams, both learnt from train.

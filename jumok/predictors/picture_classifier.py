@@ -4,7 +4,7 @@ file → pixels → model → probabilities, best first; under observe → atten
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +13,11 @@ import torch
 from PIL import Image
 from torch import Tensor
 
-from jumok.config import DecodingConfig, PictureFiles
+from jumok.config import PictureFiles
 from jumok.data.decode import BrokenPictureError, Pixels, open_picture, to_pixels
 from jumok.data.picture_store import PictureStore
 from jumok.data.pictures import SUFFIXES
 from jumok.errors import DataError
-from jumok.evaluation.labels import score_labels
 from jumok.nn.observe import AttentionRecord, observe, rollout
 from jumok.predictors.base import Classifier, Verdict, ranked_verdict
 from jumok.tasks.picture_classification import ROWS, PictureClassification
@@ -109,20 +108,10 @@ class PictureClassifier(Classifier):
         """Return the pictures of a folder of class folders, or of a file of many, of one's own."""
         return self.task.corpora.source_store(PictureFiles(file=str(source.absolute())))
 
-    def score(self, store: PictureStore, options: DecodingConfig, progress: Callable[[int], None]) -> dict[str, Any]:
-        """Return accuracy and others of a source of pictures, beside always saying the commonest class."""
-        logits, wanted = self.task.logits(self.model, store, progress)
-        named = logits.argmax(dim=1).tolist()
-        scores = self.task.metrics(logits, wanted)
+    def beside(self, store: PictureStore) -> dict[str, Any]:
+        """Return how many pictures could not be read, and the accuracy of always saying the commonest class."""
         common = np.bincount(store.classes).max() / len(store)
-        return {
-            **asdict(score_labels(named, wanted.tolist(), len(self.task.labels))),
-            "loss": scores["loss"],
-            "top5": scores["top5"],
-            "labels": self.task.labels,
-            "broken": store.broken,
-            "baselines": {"majority": 100.0 * float(common)},
-        }
+        return {"broken": store.broken, "baselines": {"majority": 100.0 * float(common)}}
 
 
 def heat_of(record: AttentionRecord) -> Tensor | None:

@@ -7,11 +7,10 @@ answering  file → pixels → normalised → model → probability of each clas
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from jumok.config import PictureData, TokenizerConfig, TrainingConfig
@@ -21,11 +20,9 @@ from jumok.data.picture_corpora import PictureCorpora
 from jumok.data.picture_store import PictureStore
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import ConfigError
-from jumok.evaluation.labels import score_labels
 from jumok.nn.batch import PictureBatch
 from jumok.recipe import Recipe
-from jumok.tasks.base import Task
-from jumok.tasks.losses import Loss
+from jumok.tasks.classes import Classification
 from jumok.tasks.picture_batches import PictureBatches, normalise
 from jumok.tasks.survey import Survey
 
@@ -33,7 +30,7 @@ BATCH_SIZE = 128  # where the recipe does not say
 ROWS = 256  # pictures read side by side in an evaluation
 
 
-class PictureClassification(Task):
+class PictureClassification(Classification):
     """The task of naming a picture's class."""
 
     Data = PictureData
@@ -65,11 +62,6 @@ class PictureClassification(Task):
     def data(self) -> PictureData:
         """The recipe's [data]."""
         return self.corpora.data
-
-    @property
-    def labels(self) -> list[str]:
-        """The classes in order."""
-        return self.corpora.labels
 
     @property
     def tokenizers(self) -> dict[str, Tokenizer]:
@@ -118,30 +110,9 @@ class PictureClassification(Task):
             seed=training.seed,
         )
 
-    def loss(self, model: nn.Module, batch: PictureBatch, step: int) -> Loss:
-        """Return the summed loss over the batch's pictures; smoothed in training only."""
-        smoothing = self.recipe.training.label_smoothing if model.training else 0.0
-        logits = model(batch).float()
-        wanted = batch.labels if batch.shares is None else batch.shares
-        total = F.cross_entropy(logits, wanted, reduction="sum", label_smoothing=smoothing)
-        plain = F.cross_entropy(logits.detach(), wanted, reduction="sum")
-        return Loss(total, len(batch.labels), {"nll": float(plain)})
-
-    def evaluate(self, model: nn.Module) -> dict[str, Any]:
-        """Return the val scores that are taken during training."""
-        logits, wanted = zip(*(self.logits(model, store) for store in self.open_split("val").values()), strict=True)
-        return self.metrics(torch.cat(logits), torch.cat(wanted))
-
-    def metrics(self, logits: Tensor, wanted: Tensor) -> dict[str, Any]:
-        """Return the scores of logits (N, classes) against the true classes (N,)."""
-        scores = score_labels(logits.argmax(dim=1).tolist(), wanted.tolist(), len(self.labels))
-        five = logits.topk(min(5, logits.shape[1]), dim=1).indices
-        return {
-            "loss": float(F.cross_entropy(logits, wanted)),
-            "accuracy": scores.accuracy,
-            "macro_f1": scores.macro_f1,
-            "top5": 100.0 * float((five == wanted[:, None]).any(dim=1).float().mean()),
-        }
+    def wanted(self, batch: PictureBatch) -> Tensor:
+        """Return the classes of a batch, or how much of each is in a picture where pictures were mixed."""
+        return batch.labels if batch.shares is None else batch.shares
 
     @torch.inference_mode()
     def logits(
@@ -167,7 +138,6 @@ class PictureClassification(Task):
     def survey(self) -> Survey:
         """Return the data at a glance, for the doctor."""
         store, held_out, batches = self.corpora.train, self.open_split("val"), self.batches()
-        classes = np.bincount(store.classes, minlength=len(self.labels))
         side = self.corpora.looks[0]
         survey = Survey(
             unit="pictures",
@@ -176,8 +146,7 @@ class PictureClassification(Task):
             batches_an_epoch=batches.batches_an_epoch,
             tokens_an_epoch=batches.batches_an_epoch * batches.batch_size,
             counts={
-                name: {"kept": len(found), "broken": found.broken}
-                | {f"class {label}": int((found.classes == number).sum()) for number, label in enumerate(self.labels)}
+                name: {"kept": len(found), "broken": found.broken} | self.counts(found)
                 for name, found in {"train": store, **held_out}.items()
             },
             lengths={},
@@ -185,7 +154,5 @@ class PictureClassification(Task):
             vocabularies={},
             unknown={},
         )
-        for number in np.flatnonzero(classes < 10):
-            what = f"the class {self.labels[number]!r} has only {classes[number]} training pictures"
-            survey.problems.append((what, "leave it out, or join it with another"))
+        survey.problems += self.rare_classes(store)
         return survey

@@ -6,11 +6,9 @@ answering  text → ids → row → model → probability of each class
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from jumok.config import LabelledData
@@ -20,11 +18,10 @@ from jumok.data.labelled import LabelledCorpora, LabelStore
 from jumok.data.sources import tidy
 from jumok.data.store import TokenSide
 from jumok.errors import ConfigError
-from jumok.evaluation.labels import score_labels
 from jumok.nn.batch import LabelBatch
 from jumok.recipe import Recipe
+from jumok.tasks.classes import Classification
 from jumok.tasks.examples import Ids, make_row, pad_rows, row_length
-from jumok.tasks.losses import Loss
 from jumok.tasks.survey import Lengths, Survey, unknown_share, vocabulary_problems
 from jumok.tasks.text import TextTask
 
@@ -72,7 +69,7 @@ class LabelBatches:
         return f"{len(batch.source)} texts, the first: {text[:80]!r} → {self.task.labels[int(batch.labels[0])]}"
 
 
-class TextClassification(TextTask):
+class TextClassification(Classification, TextTask):
     """The task of naming a text's class."""
 
     Data = LabelledData
@@ -86,11 +83,6 @@ class TextClassification(TextTask):
     def data(self) -> LabelledData:
         """The recipe's [data]."""
         return self.corpora.data
-
-    @property
-    def labels(self) -> list[str]:
-        """The classes in order."""
-        return self.corpora.labels
 
     @property
     def size(self) -> str:
@@ -136,28 +128,6 @@ class TextClassification(TextTask):
         """Return the stream of training batches."""
         return LabelBatches(self, self.corpora.train)
 
-    def loss(self, model: nn.Module, batch: LabelBatch, step: int) -> Loss:
-        """Return the summed loss over the batch's texts; smoothed in training only."""
-        smoothing = self.recipe.training.label_smoothing if model.training else 0.0
-        logits = model(batch).float()
-        total = F.cross_entropy(logits, batch.labels, reduction="sum", label_smoothing=smoothing)
-        plain = F.cross_entropy(logits.detach(), batch.labels, reduction="sum")
-        return Loss(total, len(batch.labels), {"nll": float(plain)})
-
-    def evaluate(self, model: nn.Module) -> dict[str, Any]:
-        """Return the val scores that are taken during training."""
-        logits, wanted = zip(*(self.logits(model, store) for store in self.open_split("val").values()), strict=True)
-        return self.metrics(torch.cat(logits), torch.cat(wanted))
-
-    def metrics(self, logits: Tensor, wanted: Tensor) -> dict[str, Any]:
-        """Return the scores of logits (N, classes) against the true classes (N,)."""
-        scores = score_labels(logits.argmax(dim=1).tolist(), wanted.tolist(), len(self.labels))
-        return {
-            "loss": float(F.cross_entropy(logits, wanted)),
-            "accuracy": scores.accuracy,
-            "macro_f1": scores.macro_f1,
-        }
-
     @torch.inference_mode()
     def logits(
         self, model: nn.Module, store: LabelStore, progress: Callable[[int], None] = lambda done: None
@@ -184,7 +154,6 @@ class TextClassification(TextTask):
         lengths = self.lengths(store.sides)
         plan = plan_batches(lengths, batch_tokens=training.batch_tokens, seed=training.seed, epoch=0)
         largest = largest_batch(lengths, plan)
-        classes = np.bincount(store.classes, minlength=len(self.labels))
         survey = Survey(
             unit="texts",
             largest_batch=self.batch(store, largest),
@@ -193,8 +162,7 @@ class TextClassification(TextTask):
             tokens_an_epoch=len(store),
             padding=padding_share(lengths, plan),
             counts={
-                name: {"kept": len(found), "without text": found.skipped}
-                | {f"class {label}": int((found.classes == number).sum()) for number, label in enumerate(self.labels)}
+                name: {"kept": len(found), "without text": found.skipped} | self.counts(found)
                 for name, found in {"train": store, **held_out}.items()
             },
             lengths={"text": Lengths.of(lengths[:, 0])},
@@ -209,9 +177,7 @@ class TextClassification(TextTask):
         if cut > 0.05 * len(store):
             what = f"{cut:,} of {len(store):,} training texts are longer than data.max_length = {self.data.max_length} and are cut"
             survey.problems.append((what, f"set data.max_length = {survey.lengths['text'].nearly_all} or more"))
-        for number in np.flatnonzero(classes < 10):
-            what = f"the class {self.labels[number]!r} has only {classes[number]} training examples"
-            survey.problems.append((what, "leave it out, or join it with another"))
+        survey.problems += self.rare_classes(store)
         survey.problems += vocabulary_problems(
             survey, kind=self.recipe.tokenizer.kind, wanted=self.recipe.tokenizer.vocabulary
         )
