@@ -17,10 +17,11 @@ ALLOWED = {
     "errors": set(),
     "config": {"errors"},
     "recipe": {"config", "errors"},
-    "nn": LEAVES,
+    "native": LEAVES | {"data"},  # the cache
+    "nn": LEAVES | {"native"},
     "models": LEAVES | {"nn"},
     "data": LEAVES,
-    "decoding": LEAVES | {"nn"},
+    "decoding": LEAVES | {"nn", "native"},
     "evaluation": LEAVES,
     "tasks": LEAVES | {"nn", "data", "decoding", "evaluation"},
     "training": LEAVES,
