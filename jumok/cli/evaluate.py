@@ -22,6 +22,9 @@ def evaluate(
     ),
     checkpoint: str = typer.Option("best", "--checkpoint", help="best, last or step-N."),
     engine: str = typer.Option("", "--engine", help="jumok or ctranslate2; by default what the folder is for."),
+    shortlist: int | None = typer.Option(
+        None, "--shortlist", min=0, help="Try so many target tokens for each source token: faster; 0 = all."
+    ),
     int8: bool = typer.Option(False, "--int8", help="Numbers of 8 bits, by CTranslate2: faster, nearly as good."),
     as_json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
@@ -40,7 +43,7 @@ def evaluate(
 
     console = error_console()
     predictor = api.load(run, checkpoint=checkpoint, engine=engine, int8=int8)
-    changes = {"beam": beam, "length_penalty": length_penalty}
+    changes = {"beam": beam, "length_penalty": length_penalty, "shortlist": shortlist}
     options = DecodingConfig.parse(
         predictor.options.model_dump() | {k: v for k, v in changes.items() if v is not None}, "decoding"
     )

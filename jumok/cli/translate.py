@@ -48,6 +48,9 @@ def translate(
     workers: int | None = typer.Option(
         None, "--workers", min=0, help="Processes that share the sentences on a CPU; 0 = what is fastest."
     ),
+    shortlist: int | None = typer.Option(
+        None, "--shortlist", min=0, help="Try so many target tokens for each source token: faster; 0 = all."
+    ),
     stream: bool = typer.Option(False, "--stream", help="Show each word as it is written (greedy or --sample)."),
     checkpoint: str = typer.Option("best", "--checkpoint", help="best, last or step-N."),
     engine: str = typer.Option("", "--engine", help="jumok or ctranslate2; by default what the folder is for."),
@@ -87,6 +90,7 @@ def translate(
         "seed": seed,
         "batch_size": batch_size,
         "workers": workers,
+        "shortlist": shortlist,
     }
     changes = {key: value for key, value in given.items() if value is not None}
     options = DecodingConfig.parse(predictor.options.model_dump() | changes, "decoding")

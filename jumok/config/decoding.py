@@ -29,6 +29,9 @@ class DecodingConfig(Section):
     stop: list[Annotated[str, Field(min_length=1)]] = Field(
         [], description="end before any of these texts (language models)"
     )
+    shortlist: int = Field(
+        0, ge=0, description="target tokens tried for each source token, learnt from the training data; 0 = all"
+    )
     seed: int = Field(1, ge=0)
     batch_size: int = Field(64, ge=1, description="sentences decoded side by side")
     workers: int = Field(0, ge=0, description="processes that share many sentences on a CPU; 0 = what is fastest")
@@ -41,4 +44,8 @@ class DecodingConfig(Section):
             )
         if 0 < self.max_length < self.min_length:
             raise ConfigError(f"min_length ({self.min_length}) is above max_length ({self.max_length})")
+        if self.shortlist and (self.sample or self.no_repeat_ngram or self.repetition_penalty > 1.0):
+            raise ConfigError(
+                "shortlist is for greedy and beam search without no_repeat_ngram or repetition_penalty; set shortlist = 0"
+            )
         return self

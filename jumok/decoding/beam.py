@@ -36,15 +36,18 @@ class Beam:
         """Let one row of each new sentence live: equal rows would fill the beam with copies."""
         rows.total[torch.arange(len(rows)) % self.rows_each != 0] = IMPOSSIBLE
 
-    def advance(self, logits: Tensor, normaliser: Tensor, rows: Rows) -> Step:
-        """Choose the rows that go on from constrained logits (R, V), whose log-sum was normaliser (R,)."""
+    def advance(self, logits: Tensor, normaliser: Tensor, rows: Rows, words: Tensor | None = None) -> Step:
+        """Choose the rows that go on from constrained logits (R, V), whose log-sum was normaliser (R,).
+
+        words (V,) are the tokens that logits are of, where not of the whole vocabulary.
+        """
         width = self.rows_each
         going: list[Candidate] = []
         closing: list[Candidate] = []
         # A few numbers a sentence: plain loops take less time than a tensor operation for every thought would.
         last = (rows.length[::width] + 1 >= rows.longest[::width]).tolist()
         for place, (sentence, candidates) in enumerate(
-            zip(rows.sentence[::width].tolist(), self._candidates(logits, normaliser, rows), strict=True)
+            zip(rows.sentence[::width].tolist(), self._candidates(logits, normaliser, rows, words), strict=True)
         ):
             alive = [candidate for total, candidate in candidates if total != IMPOSSIBLE]
             beam = [candidate for candidate in alive if candidate[1] != self.end][:width]
@@ -60,11 +63,14 @@ class Beam:
                 going += in_their_places(beam, width)
         return Step(going=_choice(going), closing=_choice(closing))
 
-    def _candidates(self, logits: Tensor, normaliser: Tensor, rows: Rows) -> list[list[tuple[float, Candidate]]]:
+    def _candidates(
+        self, logits: Tensor, normaliser: Tensor, rows: Rows, words: Tensor | None
+    ) -> list[list[tuple[float, Candidate]]]:
         """Return the likeliest C continuations of each sentence with their totals, best first."""
         width = self.rows_each
         count = min(2 * width, logits.shape[1])
         values, tokens = likeliest(logits, count)
+        tokens = tokens.cpu() if words is None else words[tokens.cpu()]
         log_probabilities = (values - normaliser[:, None]).cpu()  # (R, K)
         totals = (rows.total[:, None] + log_probabilities).view(-1, width * count)
         best, place = totals.topk(min(2 * width, width * count), dim=1)  # (N, C)
@@ -72,7 +78,7 @@ class Beam:
         columns = (
             best,
             parents,
-            tokens.cpu().view(-1, width * count).gather(1, place),
+            tokens.view(-1, width * count).gather(1, place),
             log_probabilities.view(-1, width * count).gather(1, place),
         )
         return [

@@ -77,8 +77,14 @@ class Constraints:
     no_repeat_ngram: int
     repetition_penalty: float = 1.0
 
-    def apply(self, logits: Tensor, rows: Rows) -> None:
-        """Forbid in logits (R, V) what rows may not write next; a prefix outranks every other rule."""
+    def apply(self, logits: Tensor, rows: Rows, words: Tensor | None = None) -> None:
+        """Forbid in logits (R, V) what rows may not write next; a prefix outranks every other rule.
+
+        words (V,) are the tokens that logits are of, in order, where not of the whole vocabulary.
+        """
+        if words is not None:
+            self._among(logits, rows, words)
+            return
         forced = None
         if rows.prefix.shape[1]:  # else nobody has a prefix
             forced = (rows.length < rows.prefix_length).nonzero()[:, 0]
@@ -99,3 +105,19 @@ class Constraints:
             logits[:, self.end] = torch.where(stuck, ending, logits[:, self.end])
         if forced is not None and len(forced):
             force(logits, forced, tokens=tokens, values=values)
+
+    def _among(self, logits: Tensor, rows: Rows, words: Tensor) -> None:
+        """The same for logits (R, K) of words (K,), where nobody asks for anything about repetitions."""
+        assert not self.no_repeat_ngram
+        assert self.repetition_penalty == 1.0
+        forced = (rows.length < rows.prefix_length).nonzero()[:, 0]
+        places = torch.searchsorted(words, rows.prefix[forced, rows.length[forced]]).to(logits.device)
+        forced = forced.to(logits.device)
+        values = logits[forced, places]
+        never = torch.tensor(sorted({self.start, self.pad} - {self.end}))
+        forbid(logits, torch.isin(words, never).nonzero()[:, 0].tolist())
+        if self.min_length:
+            end = int(torch.searchsorted(words, self.end))
+            forbid_early_end(logits, rows.length, end=end, minimum=self.min_length)
+        if len(forced):
+            force(logits, forced, tokens=places, values=values)

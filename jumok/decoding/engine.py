@@ -39,8 +39,8 @@ class Strategy(Protocol):
     def begin(self, rows: Rows) -> None:
         """Prepare rows of new sentences, rows_each of them a sentence."""
 
-    def advance(self, logits: Tensor, normaliser: Tensor, rows: Rows) -> Step:
-        """Choose from constrained logits (R, V), whose log-sum was normaliser (R,)."""
+    def advance(self, logits: Tensor, normaliser: Tensor, rows: Rows, words: Tensor | None = None) -> Step:
+        """Choose from constrained logits (R, V) of words (V,), of all where None; their log-sum was normaliser (R,)."""
 
 
 def generate(
@@ -57,16 +57,18 @@ def generate(
     limit: int = 0,
     progress: Callable[[int], None] | None = None,
     observed_extend: ObservedExtend | None = None,
+    shortlists: Sequence[Tensor] | None = None,
 ) -> list[list[Hypothesis]]:
     """Return the n best hypotheses of each input, best first, in the order of the inputs.
 
     lengths are those of the sources, limit the most tokens the model can write (0: any number). progress is told how
-    many sentences are done since it was last called. observed_extend is needed for a coverage penalty.
+    many sentences are done since it was last called. observed_extend is needed for a coverage penalty. shortlists are
+    the tokens worth trying for each input, where not all are; inputs that run side by side share theirs.
     """
     with torch.inference_mode():
         search = Search(
             decoder, inputs, collate=collate, lengths=lengths, options=options, start=start, end=end, pad=pad,
-            prefixes=prefixes, limit=limit, observed_extend=observed_extend,
+            prefixes=prefixes, limit=limit, observed_extend=observed_extend, shortlists=shortlists,
         )  # fmt: skip
         waiting = sorted(range(len(inputs)), key=lambda index: lengths[index])  # the longest last: taken from the end
         done = 0
@@ -137,6 +139,7 @@ class Search:
         prefixes: Sequence[Sequence[int]] | None = None,
         limit: int = 0,
         observed_extend: ObservedExtend | None = None,
+        shortlists: Sequence[Tensor] | None = None,
         special_start: bool = True,
     ) -> None:
         assert not getattr(decoder, "training", False), "call decoder.eval() first: dropout would change every answer"
@@ -154,6 +157,8 @@ class Search:
         for prefix, longest in zip(self.prefixes, self.longest, strict=True):
             _check_prefix(prefix, longest, end=end)
         self.observed_extend = observed_extend if options.coverage_penalty else None
+        self.shortlists = shortlists
+        self.words: Tensor | None = None  # (K,): the tokens that logits are of, in order; None: of all
         self.constraints = Constraints(
             start if special_start else pad,
             end,
@@ -181,10 +186,12 @@ class Search:
         shared = int(rows.prefix_length.min())  # this much of the prefixes in one go, the rest token by token
         start = torch.full((len(rows), 1), self.start)
         tokens = torch.cat([start, rows.prefix[:, :shared]], dim=1).to(memory.mask.device)
-        logits, state = self._extend(tokens, self.decoder.start(memory), rows)
+        words = self._words(indices)
+        logits, state = self._extend(tokens, self._restrict(self.decoder.start(memory), words), rows)
         if shared:
             given = logits[:, :-1].float()
-            log_probabilities = given.gather(2, tokens[:, 1:, None])[..., 0] - given.logsumexp(dim=2)
+            places = tokens[:, 1:] if words is None else torch.searchsorted(words, rows.prefix[:, :shared].contiguous())
+            log_probabilities = given.gather(2, places.to(given.device)[..., None])[..., 0] - given.logsumexp(dim=2)
             rows.tokens[:, :shared] = rows.prefix[:, :shared]
             rows.log_probabilities[:, :shared] = log_probabilities.cpu()
             rows.total = log_probabilities.sum(dim=1).cpu()
@@ -192,12 +199,15 @@ class Search:
         copies = torch.arange(len(rows)).repeat_interleave(self.strategy.rows_each)
         rows = rows.select(copies)
         self.strategy.begin(rows)
-        going = self._choose(logits[:, -1].float()[copies.to(logits.device)], rows)
+        going = self._choose(logits[:, -1].float()[copies.to(logits.device)], rows, words)
         if not len(going.parents):
             return
         rows, state = rows.follow(going), state.select(copies[going.parents])
         if self.rows is not None and self.state is not None:
             rows, state = self.rows.join(rows), self.state.join(state)
+            words = self._words(sorted(set(rows.sentence.tolist())))
+            state = self._restrict(state, words)
+        self.words = words
         self._run(rows, state, torch.cat([self.next, going.tokens]))
 
     def step(self) -> None:
@@ -206,7 +216,7 @@ class Search:
         assert self.state is not None
         rows, old = self.rows, len(self.rows)
         logits, state = self._extend(self.next[:, None], self.state, rows)
-        going = self._choose(logits[:, -1].float(), rows).in_place(old, self.strategy.rows_each)
+        going = self._choose(logits[:, -1].float(), rows, self.words).in_place(old, self.strategy.rows_each)
         if not len(going.parents):
             self._run(None, None, going.tokens)
             return
@@ -248,11 +258,24 @@ class Search:
         rows.covered[:, :width] += attention[:, :, :width].sum(dim=1).float().cpu()
         return logits, state
 
-    def _choose(self, logits: Tensor, rows: Rows) -> Choice:
-        """Return what goes on after logits (R, V), and file what is found. Writes into logits."""
+    def _words(self, indices: Sequence[int]) -> Tensor | None:
+        """Return the tokens worth trying for some sentences, those of their prefixes included; None: all."""
+        if self.shortlists is None:
+            return None
+        forced = [token for index in indices for token in self.prefixes[index]]
+        everything = torch.cat([torch.tensor([self.end, *forced]), *(self.shortlists[index] for index in indices)])
+        tried = torch.zeros(int(everything.max()) + 1, dtype=torch.bool)
+        tried[everything] = True
+        return tried.nonzero()[:, 0]
+
+    def _restrict(self, state: Any, words: Tensor | None) -> Any:
+        return state if words is None else self.decoder.restrict(state, words)  # type: ignore[attr-defined]
+
+    def _choose(self, logits: Tensor, rows: Rows, words: Tensor | None) -> Choice:
+        """Return what goes on after logits (R, V) of words, and file what is found. Writes into logits."""
         normaliser = log_sums(logits)
-        self.constraints.apply(logits, rows)
-        going, closing = self.strategy.advance(logits, normaliser, rows)
+        self.constraints.apply(logits, rows, words)
+        going, closing = self.strategy.advance(logits, normaliser, rows, words)
         if len(closing.parents):
             self._file(
                 rows.select(closing.parents).follow(closing._replace(parents=torch.arange(len(closing.parents))))

@@ -33,10 +33,14 @@ class Greedy:
     def begin(self, rows: Rows) -> None:
         """Prepare rows of new sentences."""
 
-    def advance(self, logits: Tensor, normaliser: Tensor, rows: Rows) -> Step:
-        """Choose a token a row from constrained logits (R, V), whose log-sum was normaliser (R,)."""
-        tokens = likeliest(logits, 1)[1]
-        return _settle(logits, normaliser, tokens=tokens, rows=rows, end=self.end)
+    def advance(self, logits: Tensor, normaliser: Tensor, rows: Rows, words: Tensor | None = None) -> Step:
+        """Choose a token a row from constrained logits (R, V), whose log-sum was normaliser (R,).
+
+        words (V,) are the tokens that logits are of, where not of the whole vocabulary.
+        """
+        values, places = likeliest(logits, 1)
+        tokens = places.cpu() if words is None else words[places.cpu()]
+        return _settle(values - normaliser[:, None], tokens=tokens, rows=rows, end=self.end)
 
 
 class Sampler:
@@ -55,8 +59,9 @@ class Sampler:
             noise[row, :longest] = generator.random(longest)
         rows.noise = torch.from_numpy(noise).clamp_(max=BELOW_ONE)
 
-    def advance(self, logits: Tensor, normaliser: Tensor, rows: Rows) -> Step:
+    def advance(self, logits: Tensor, normaliser: Tensor, rows: Rows, words: Tensor | None = None) -> Step:
         """Draw a token a row from constrained logits (R, V), whose log-sum was normaliser (R,)."""
+        assert words is None, "DecodingConfig refuses a shortlist where tokens are drawn"
         options = self.options
         noise = rows.noise.gather(1, rows.length[:, None]).to(logits.device)
         cooled = logits / max(options.temperature, COLDEST)
@@ -65,7 +70,7 @@ class Sampler:
             weights = weights.masked_fill(weights < options.min_p * weights.amax(dim=1, keepdim=True), 0.0)
         drawn = draw(weights, noise)
         tokens = drawn if shortlisted is None else shortlisted.gather(1, drawn)
-        return _settle(logits, normaliser, tokens=tokens, rows=rows, end=self.end)
+        return _settle(logits.gather(1, tokens) - normaliser[:, None], tokens=tokens, rows=rows, end=self.end)
 
 
 def shortlist(logits: Tensor, *, top_k: int, top_p: float) -> tuple[Tensor, Tensor | None]:
@@ -91,10 +96,9 @@ def draw(weights: Tensor, noise: Tensor) -> Tensor:
     return torch.searchsorted(cumulated, noise * cumulated[:, -1:], right=True)
 
 
-def _settle(logits: Tensor, normaliser: Tensor, *, tokens: Tensor, rows: Rows, end: int) -> Step:
+def _settle(log_probabilities: Tensor, *, tokens: Tensor, rows: Rows, end: int) -> Step:
     """Return what happens to rows that write tokens (R, 1): those at the end, or at full length, close."""
-    log_probabilities = logits.gather(1, tokens)[:, 0] - normaliser
-    choice = Choice(torch.arange(len(rows)), tokens[:, 0].cpu(), log_probabilities.cpu())
+    choice = Choice(torch.arange(len(rows)), tokens[:, 0].cpu(), log_probabilities[:, 0].cpu())
     closing = (choice.tokens == end) | (rows.length + 1 >= rows.longest)
     if not closing.any():
         return Step(going=choice, closing=NOBODY)

@@ -8,6 +8,7 @@ import math
 from typing import Any, ClassVar, Literal, Self
 
 import torch
+import torch.nn.functional as F
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 
@@ -177,7 +178,15 @@ class Transformer(nn.Module):
         features = self._decode(
             self.embed_target(tokens, first), state.remembered, state.memory.mask, cache=state.cache
         )
+        if state.projection is not None:
+            return F.linear(features, *state.projection), state
         return self.project(features), state
+
+    def restrict(self, state: AttendingState, tokens: Tensor) -> AttendingState:
+        """Return the state, whose logits will be those of tokens (K,) alone, in their order."""
+        chosen = tokens.to(self.project.weight.device)
+        state.projection = self.project.weight[chosen], self.project.bias[chosen]
+        return state
 
     def _remember(self, memory: Memory) -> list[tuple[Tensor, Tensor]]:
         depth = len(self.decoder.layers)

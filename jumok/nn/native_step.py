@@ -59,17 +59,16 @@ class NativeStep:
         first: DecoderLayer = decoder.layers[0]
         self.layers, self.heads = len(decoder.layers), first.attention.heads
         self.positions: Positions = embed.positions
-        self.vocabulary, width = model.project.weight.shape
+        self.projection, width = (model.project.weight, model.project.bias), model.project.in_features
         weights = [tensor for layer in decoder.layers for tensor in _weights(layer)]
-        self.kept = [*weights, embed.table.weight, model.project.weight, model.project.bias]  # alive while C reads them
+        self.kept = [*weights, embed.table.weight]  # alive while C reads them
         self.pointers = (ctypes.c_void_p * len(weights))(*(tensor.data_ptr() for tensor in weights))
         self.model = _Model(
             multiply=matrix_product(), layers=self.layers, width=width, heads=self.heads,
-            features=first.feedforward.expand.out_features if first.bends else 0, vocabulary=self.vocabulary,
+            features=first.feedforward.expand.out_features if first.bends else 0,
             bends=BENDS.index(first.feedforward.kind) if first.bends else 0, pre=first.around_attention.pre,
             scale=first.attention.scale, epsilon=first.around_attention.norm.eps, embedding_scale=embed.scale,
-            table=embed.table.weight.data_ptr(), project=model.project.weight.data_ptr(),
-            project_bias=model.project.bias.data_ptr(), weights=ctypes.addressof(self.pointers),
+            table=embed.table.weight.data_ptr(), weights=ctypes.addressof(self.pointers),
         )  # fmt: skip
         if decoder.final is not None:
             self.model.final_norm, self.model.final_shift = (
@@ -120,7 +119,10 @@ class NativeStep:
             )
         )
         tokens, lengths = tokens.contiguous(), cache.lengths.contiguous()
-        logits = torch.empty(rows, 1, self.vocabulary)
+        weight, bias = self.projection if state.projection is None else state.projection
+        self.model.project, self.model.project_bias = weight.data_ptr(), bias.data_ptr()
+        self.model.vocabulary = len(bias)
+        logits = torch.empty(rows, 1, len(bias))
         sentence, memory_head, memory_place, _ = theirs[0].stride()
         step = _Step(
             rows=rows, group=rows // len(memory.mask), remembered=ctypes.addressof(pointers),

@@ -181,10 +181,17 @@ class SharedMemory:
 class AttendingState:
     """The state of a Transformer decoder: its own keys and values, and each sentence's, projected once."""
 
-    def __init__(self, cache: KeyValueCache, memory: SharedMemory, step: Any = None) -> None:
+    def __init__(
+        self,
+        cache: KeyValueCache,
+        memory: SharedMemory,
+        step: Any = None,
+        projection: tuple[Tensor, Tensor] | None = None,
+    ) -> None:
         self.cache = cache
         self.memory = memory  # each layer's keys, then its values: (B, H, S, d)
         self.step = step  # the decoder in C, where it serves: see native_step.py
+        self.projection = projection  # weight and bias of a few tokens' logits; None: of all
 
     @property
     def rows(self) -> int:
@@ -200,11 +207,11 @@ class AttendingState:
         """Return the state of rows."""
         if len(rows) == self.rows and torch.equal(rows, torch.arange(self.rows)):
             return self
-        return AttendingState(self.cache.select(rows), self.memory.select(rows), self.step)
+        return AttendingState(self.cache.select(rows), self.memory.select(rows), self.step, self.projection)
 
     def join(self, other: "AttendingState") -> "AttendingState":
         """Return both states' rows, ours first."""
-        return AttendingState(self.cache.join(other.cache), self.memory.join(other.memory), self.step)
+        return AttendingState(self.cache.join(other.cache), self.memory.join(other.memory), self.step, self.projection)
 
 
 class RecurrentState:

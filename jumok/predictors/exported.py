@@ -151,7 +151,7 @@ class ExportedTranslator(Translator):
 def refuse_what_it_cannot(options: DecodingConfig, *, prefixes: bool = False) -> None:
     """Raise where the engine would do something else than what was asked for."""
     plain = DecodingConfig()
-    for key in ("sample", "coverage_penalty", "no_repeat_ngram", "repetition_penalty", "min_length"):
+    for key in ("sample", "coverage_penalty", "no_repeat_ngram", "repetition_penalty", "min_length", "shortlist"):
         if getattr(options, key) != getattr(plain, key):
             raise ConfigError(f"CTranslate2 has another idea of {key}; leave it out, or use the run itself")
     if prefixes:

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from jumok.config import DecodingConfig, ParallelData
 from jumok.data.batching import plan_batches, refuse_too_long
+from jumok.data.cache import cached_folder
 from jumok.data.corpora import Progress
 from jumok.data.files import find_file
 from jumok.data.parallel import ParallelCorpora
@@ -35,6 +36,7 @@ from jumok.tasks.losses import Loss, vocabulary_loss
 from jumok.tasks.pair_survey import survey_pairs
 from jumok.tasks.pairs import Ids, PairBatches, collate
 from jumok.tasks.scheduled import sampled_logits, teacher_forcing_ratio
+from jumok.tasks.shortlist import MOST, Shortlist, learn
 from jumok.tasks.survey import Survey
 
 # B batch · S source · T target
@@ -235,8 +237,32 @@ class Translation(Task):
             limit=limit,
             progress=progress,
             observed_extend=covering(model) if options.coverage_penalty else None,
+            shortlists=self.shortlists(model, sources, options.shortlist) if options.shortlist else None,
         )
         return [[self.write(hypothesis) for hypothesis in hypotheses] for hypotheses in found]
+
+    def shortlists(self, model: nn.Module, sources: Sequence[Ids], each: int) -> list[Tensor]:
+        """Return the target tokens worth trying for each source: learnt from the training data at the first use."""
+        if not hasattr(model, "restrict"):
+            raise ConfigError(
+                f"decoding.shortlist: '{self.recipe.model.name}' always tries its whole vocabulary; set 0"
+            )
+        corpora = self.corpora
+
+        def build(folder: Path) -> None:
+            train = corpora.train
+            what = f"learning which tokens go together in {min(len(train), MOST):,} pairs"
+            learn(
+                train,
+                source_size=len(self.source_tokenizer),
+                target_size=len(self.target_tokenizer),
+                each=each,
+                progress=lambda done: corpora.progress(what, done),
+            ).save(folder)
+
+        key = f"shortlist-{self.fingerprint.rpartition('-')[2]}-{each}"
+        shortlist = Shortlist.load(cached_folder(key, build))
+        return [torch.from_numpy(shortlist.tokens(ids)) for ids in sources]
 
     def source_batch(self, model: nn.Module) -> Callable[[Sequence[Ids]], PairBatch]:
         """Return the function that makes an encoder's input of sources."""

@@ -85,6 +85,7 @@ def test_what_the_engine_cannot_do_is_refused_not_ignored(tmp_path):
     fast = jumok.load(tmp_path / "fast")
     for options in (
         {"sample": True}, {"coverage_penalty": 0.2}, {"no_repeat_ngram": 2}, {"min_length": 3}, {"repetition_penalty": 1.2},
+        {"shortlist": 5},
     ):  # fmt: skip
         with pytest.raises(ConfigError, match="or use the run itself"):
             answers(fast, ["a"], **options)
