@@ -23,7 +23,7 @@ ALLOWED = {
     "data": LEAVES,
     "decoding": LEAVES | {"nn", "native"},
     "evaluation": LEAVES,
-    "tasks": LEAVES | {"nn", "data", "decoding", "evaluation"},
+    "tasks": LEAVES | {"nn", "native", "data", "decoding", "evaluation"},
     "training": LEAVES,
     "lens": LEAVES | {"nn"},
     "export": LEAVES | {"data", "nn"},

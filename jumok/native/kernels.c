@@ -1,9 +1,15 @@
-/* What a CPU does while a Transformer writes, a token at a time: everything that is not a large matrix product.
+/* What a CPU does in a Transformer beside large matrix products.
 
-   decode_step   the decoder's layers for one new token of every row, and the logits after it
-   log_sums      log Σ exp of every row of logits
-   likeliest     the largest few of every row of logits, without sorting it
-   move_rows     rows of what is remembered take other rows' places
+   While it writes, a token at a time:
+   decode_step    the decoder's layers for one new token of every row, and the logits after it
+   log_sums       log Σ exp of every row of logits
+   likeliest      the largest few of every row of logits, without sorting it
+   move_rows      rows of what is remembered take other rows' places
+
+   While it learns:
+   drop           dropout by random bytes, added to what came in or not; also its gradient
+   drop_relu      the same of what is bent first; drop_relu_back its gradient
+   loss_rows      cross-entropy of rows of logits, which become their own gradient
 
    Each has a twin in torch, which it is tested against (tests/native). Products go to the sgemm that torch brings along;
    it wants Fortran's order, in which a row-major (rows, width) is a column-major (width, rows). Arrays are float32. */
@@ -285,4 +291,68 @@ int move_rows(float *const *arrays, int count, const int64_t *targets, const int
     }
     free(between);
     return 0;
+}
+
+/* --- learning */
+
+/* out = [base +] x · scale where a random byte reaches the threshold, else [base +] 0 */
+void drop(const float *restrict base, const float *restrict x, const uint8_t *restrict bytes, int threshold, float scale,
+          int64_t count, float *restrict out) {
+    if (base) {
+        #pragma omp simd
+        for (int64_t i = 0; i < count; i++) out[i] = base[i] + (bytes[i] >= threshold ? x[i] * scale : 0.0f);
+    } else {
+        #pragma omp simd
+        for (int64_t i = 0; i < count; i++) out[i] = bytes[i] >= threshold ? x[i] * scale : 0.0f;
+    }
+}
+
+/* The same for what is bent by relu first. */
+void drop_relu(const float *restrict x, const uint8_t *restrict bytes, int threshold, float scale, int64_t count,
+               float *restrict out) {
+    #pragma omp simd
+    for (int64_t i = 0; i < count; i++) out[i] = (bytes[i] >= threshold) & (x[i] > 0.0f) ? x[i] * scale : 0.0f;
+}
+
+/* What came through had a gradient of scale, everything else none. */
+void drop_relu_back(const float *restrict out, const float *restrict gradient, float scale, int64_t count,
+                    float *restrict to_x) {
+    #pragma omp simd
+    for (int64_t i = 0; i < count; i++) to_x[i] = out[i] > 0.0f ? gradient[i] * scale : 0.0f;
+}
+
+/* Rows of logits, to which bias is added where there is one, become the gradient of their smoothed cross-entropy. It is added
+   up in *total, −log p in *plain, and the gradients by column in to_bias, where there is one. */
+void loss_rows(float *logits, int64_t rows, int64_t columns, const float *bias, const int64_t *targets, float smoothing,
+               double *total, double *plain, float *to_bias) {
+    const float evenly = smoothing / columns;
+    for (int64_t row = 0; row < rows; row++) {
+        float *x = logits + row * columns, top = -INFINITY, sum = 0.0f, all = 0.0f, right;
+        if (bias) {
+            #pragma omp simd
+            for (int64_t i = 0; i < columns; i++) x[i] += bias[i];
+        }
+        right = x[targets[row]];
+        #pragma omp simd reduction(max : top) reduction(+ : all)
+        for (int64_t i = 0; i < columns; i++) {
+            top = x[i] > top ? x[i] : top;
+            all += x[i];
+        }
+        #pragma omp simd reduction(+ : sum)
+        for (int64_t i = 0; i < columns; i++) {
+            x[i] = exponential(x[i] - top);
+            sum += x[i];
+        }
+        double level = top + log(sum);
+        *plain += level - right;
+        *total += level - (1.0 - smoothing) * right - smoothing * (all / columns);
+        float share = 1.0f / sum;
+        #pragma omp simd
+        for (int64_t i = 0; i < columns; i++) x[i] = x[i] * share - evenly;
+        x[targets[row]] -= 1.0f - smoothing;
+        if (to_bias) {
+            #pragma omp simd
+            for (int64_t i = 0; i < columns; i++) to_bias[i] += x[i];
+        }
+    }
 }

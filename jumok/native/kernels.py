@@ -64,6 +64,54 @@ def move_rows(tensors: Sequence[Tensor], targets: Tensor, sources: Tensor, place
         raise MemoryError("no memory to move rows of a search")
 
 
+def drop(base: Tensor | None, x: Tensor, random: Tensor, threshold: int, scale: float) -> Tensor:
+    """Return [base +] x · scale where a random byte reaches the threshold, else [base +] 0; all contiguous."""
+    library = kernels()
+    assert library is not None
+    out = torch.empty_like(x)
+    library.drop(
+        None if base is None else address(base), address(x), address(random), threshold, ctypes.c_float(scale),
+        whole(x.numel()), address(out),
+    )  # fmt: skip
+    return out
+
+
+def drop_relu(x: Tensor, random: Tensor, threshold: int, scale: float) -> Tensor:
+    """Return relu(x) · scale where a random byte reaches the threshold, else 0; x is contiguous."""
+    library = kernels()
+    assert library is not None
+    out = torch.empty_like(x)
+    library.drop_relu(address(x), address(random), threshold, ctypes.c_float(scale), whole(x.numel()), address(out))
+    return out
+
+
+def drop_relu_back(out: Tensor, gradient: Tensor, scale: float) -> Tensor:
+    """Return the gradient of what drop_relu made out of, given that of out."""
+    library = kernels()
+    assert library is not None
+    to_x = torch.empty_like(out)
+    library.drop_relu_back(address(out), address(gradient), ctypes.c_float(scale), whole(out.numel()), address(to_x))
+    return to_x
+
+
+def loss_rows(
+    logits: Tensor, bias: Tensor | None, targets: Tensor, smoothing: float, to_bias: Tensor | None
+) -> tuple[float, float]:
+    """Turn logits (N, V) + bias (V,) into the gradient of their cross-entropy with targets (N,), in place.
+
+    Return the sum of the cross-entropy and that of −log p; gradients are added up in to_bias (V,), where there is one.
+    """
+    library = kernels()
+    assert library is not None
+    total, plain = ctypes.c_double(0.0), ctypes.c_double(0.0)
+    library.loss_rows(
+        address(logits), whole(logits.shape[0]), whole(logits.shape[1]), None if bias is None else address(bias),
+        address(targets), ctypes.c_float(smoothing), ctypes.byref(total), ctypes.byref(plain),
+        None if to_bias is None else address(to_bias),
+    )  # fmt: skip
+    return total.value, plain.value
+
+
 def address(tensor: Tensor) -> ctypes.c_void_p:
     """Return where a tensor's numbers are, for C."""
     return ctypes.c_void_p(tensor.data_ptr())

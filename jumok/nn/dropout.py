@@ -5,16 +5,23 @@ small model. Here one 64-bit draw serves eight elements: an element is dropped w
 The rate is therefore rounded to 1/256, and what is kept is scaled by the rate really used, so the mean is exact.
 """
 
+from typing import Any
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from jumok.native import kernels as native
+
+
+def random_bytes(count: int) -> Tensor:
+    """Return so many random bytes."""
+    return torch.empty((count + 7) // 8, dtype=torch.int64).random_(-(2**63), None).view(torch.uint8)[:count]
+
 
 def keep_mask(shape: torch.Size, threshold: int) -> Tensor:
     """Return a CPU bool mask: False with probability threshold / 256."""
-    count = shape.numel()
-    draws = torch.empty((count + 7) // 8, dtype=torch.int64).random_(-(2**63), None)
-    return (draws.view(torch.uint8)[:count] >= threshold).view(shape)
+    return (random_bytes(shape.numel()) >= threshold).view(shape)
 
 
 class Dropout(nn.Module):
@@ -25,17 +32,78 @@ class Dropout(nn.Module):
         self.rate = rate
         self.threshold = round(rate * 256)
 
+    @property
+    def scale(self) -> float:
+        """What is kept is multiplied by this."""
+        return 256 / (256 - self.threshold) if self.threshold < 256 else 0.0
+
     def forward(self, x: Tensor) -> Tensor:
         """Return x with elements dropped; the same x outside training."""
         if not self.training or self.rate == 0.0:
             return x
         if x.device.type != "cpu" or self.threshold == 0:
             return F.dropout(x, self.rate)
-        scale = 256 / (256 - self.threshold) if self.threshold < 256 else 0.0
-        return x * keep_mask(x.shape, self.threshold).mul(scale)
+        if _native(x):
+            return _dropped(None, x, self.threshold, self.scale)
+        return x * keep_mask(x.shape, self.threshold).mul(self.scale)
+
+    def added(self, base: Tensor, x: Tensor) -> Tensor:
+        """Return base + x with elements of x dropped."""
+        if self.training and self.threshold and base.shape == x.shape and _native(base) and _native(x):
+            return _dropped(base, x, self.threshold, self.scale)
+        whole: Tensor = base + self(x)
+        return whole
+
+    def of_relu(self, x: Tensor) -> Tensor:
+        """Return relu(x) with elements dropped."""
+        if self.training and self.threshold and _native(x):
+            bent: Tensor = _DropRelu.apply(x, self.threshold, self.scale)  # type: ignore[no-untyped-call]
+            return bent
+        whole: Tensor = self(F.relu(x))
+        return whole
 
     def extra_repr(self) -> str:
         return f"rate={self.rate}"
+
+
+def _native(x: Tensor) -> bool:
+    """Return whether C may go through x from its first number to its last."""
+    return not torch.compiler.is_compiling() and x.is_contiguous() and native.serves(x)
+
+
+def _dropped(base: Tensor | None, x: Tensor, threshold: int, scale: float) -> Tensor:
+    found: Tensor = _Drop.apply(base, x, threshold, scale)  # type: ignore[no-untyped-call]
+    return found
+
+
+class _Drop(torch.autograd.Function):
+    """[base +] dropout(x), in one pass over each."""
+
+    @staticmethod
+    def forward(ctx: Any, base: Tensor | None, x: Tensor, threshold: int, scale: float) -> Tensor:
+        ctx.bytes, ctx.threshold, ctx.scale = random_bytes(x.numel()), threshold, scale
+        return native.drop(base, x, ctx.bytes, threshold, scale)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        to_x = native.drop(None, gradient.contiguous(), ctx.bytes, ctx.threshold, ctx.scale)
+        return (gradient if ctx.needs_input_grad[0] else None), to_x, None, None
+
+
+class _DropRelu(torch.autograd.Function):
+    """dropout(relu(x)); where the result is not zero, its gradient is the scale."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, threshold: int, scale: float) -> Tensor:
+        out = native.drop_relu(x, random_bytes(x.numel()), threshold, scale)
+        ctx.save_for_backward(out)
+        ctx.scale = scale
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        (out,) = ctx.saved_tensors
+        return native.drop_relu_back(out, gradient.contiguous(), ctx.scale), None, None
 
 
 class StochasticDepth(nn.Module):

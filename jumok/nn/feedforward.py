@@ -43,6 +43,10 @@ class FeedForward(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Return (B, T, D) of x (B, T, D)."""
-        hidden = self.activation(self.expand(x))
-        output: Tensor = self.contract(self.dropout(hidden) if self.training else hidden)
+        hidden = self.expand(x)
+        if self.training and self.kind == "relu":
+            hidden = self.dropout.of_relu(hidden)
+        else:
+            hidden = self.dropout(self.activation(hidden)) if self.training else self.activation(hidden)
+        output: Tensor = self.contract(hidden)
         return output

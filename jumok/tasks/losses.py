@@ -11,6 +11,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from jumok.native import kernels as native
+
 # N real target positions · D width · V vocabulary
 
 CHUNK_ELEMENTS = 1 << 21  # about as many logits a chunk: 8 MB in fp32, which stays in the cache of a CPU
@@ -60,6 +62,14 @@ class _VocabularyLoss(torch.autograd.Function):
         rows = max(CHUNK_ELEMENTS // (vocabulary * CHUNK_STEP), 1) * CHUNK_STEP
         for start in range(0, len(features), rows):
             part, right = features[start : start + rows], targets[start : start + rows, None]
+            if wanted and native.serves(part) and native.serves(weight):
+                logits = part @ weight.T  # (rows, V), the bias added below
+                smoothed, exact = native.loss_rows(logits, bias, right.contiguous(), smoothing, bias_gradient)
+                total += smoothed
+                plain += exact
+                torch.mm(logits, weight, out=feature_gradient[start : start + rows])
+                weight_gradient.addmm_(logits.T, part)
+                continue
             logits = part @ weight.T if bias is None else torch.addmm(bias, part, weight.T)  # (rows, V)
             chosen, spread = logits.gather(1, right), part @ middle + level
             share = logits.softmax(dim=1)

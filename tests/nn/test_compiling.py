@@ -35,6 +35,7 @@ def batch(rows, length):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # torch warns itself while it compiles
 def test_compiled_layers_compute_the_same():
     plain, compiled = made(), made()
     assert compile_layers(compiled) == 2  # an encoder's and a decoder's
@@ -53,6 +54,7 @@ def test_compiled_layers_compute_the_same():
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # torch warns itself while it compiles
 def test_a_run_with_compiled_layers(small):  # noqa: F811
     run = small.parent / "run"
     done = jumok("train", small, "--out", run, "--compile", "--set", "training.workers=1")

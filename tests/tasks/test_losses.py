@@ -6,6 +6,7 @@ import torch.nn.functional as F
 from torch import nn
 from torch.testing import assert_close
 
+from jumok.native import kernels as native
 from jumok.tasks import losses
 from jumok.tasks.losses import vocabulary_loss
 
@@ -142,3 +143,23 @@ def test_a_tied_table_gets_both_gradients():
     ours, table.weight.grad = table.weight.grad, None
     F.cross_entropy(project(table(tokens)), targets, reduction="sum").backward()
     assert_close(ours, table.weight.grad, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("smoothing", [0.0, 0.2])
+def test_in_c_as_in_torch(monkeypatch, bias, smoothing):
+    if native.kernels() is None:
+        pytest.skip("no C compiler: torch does it all")
+    found = []
+    for served in (True, False):
+        if not served:
+            monkeypatch.setattr(losses.native, "serves", lambda logits: False)
+        torch.manual_seed(5)
+        features = (4 * torch.randn(70, 6)).requires_grad_()
+        project = nn.Linear(6, 90, bias=bias)
+        targets = torch.randint(0, 90, (70,))
+        total, plain = losses.vocabulary_loss(features, project, targets, smoothing=smoothing)
+        (3 * total).backward()
+        found.append([total.detach(), plain, features.grad, *(parameter.grad for parameter in project.parameters())])
+    for ours, theirs in zip(*found, strict=True):
+        assert_close(ours, theirs, atol=1e-5, rtol=1e-5)
