@@ -21,7 +21,9 @@ def random_bytes(count: int) -> Tensor:
 
 def keep_mask(shape: torch.Size, threshold: int) -> Tensor:
     """Return a CPU bool mask: False with probability threshold / 256."""
-    return (random_bytes(shape.numel()) >= threshold).view(shape)
+    count = shape.numel()  # random_bytes() spelt out: torch.compile fails on a view of other numbers that is handed on
+    draws = torch.empty((count + 7) // 8, dtype=torch.int64).random_(-(2**63), None)
+    return (draws.view(torch.uint8)[:count] >= threshold).view(shape)
 
 
 class Dropout(nn.Module):
