@@ -36,7 +36,9 @@ class CNNConfig(PictureModelConfig):
     )
     stages: int = Field(3, ge=1)
     blocks: int = Field(2, ge=1, description="residual blocks a stage")
-    stem_pool: bool = Field(False, description="halve the picture before the first stage: wider stages at the same cost")
+    stem_pool: bool = Field(
+        False, description="halve the picture before the first stage: wider stages at the same cost"
+    )
     dropout: float = Field(0.0, ge=0.0, lt=1.0, description="before the projection")
 
 
