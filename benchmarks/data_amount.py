@@ -24,7 +24,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--data", required=True, type=Path)
     parser.add_argument("--runs", type=Path, default=Path("runs/data-amount"))
     parser.add_argument("--sets", nargs="+", choices=list(SETS), default=list(SETS))
-    parser.add_argument("--steps", type=int, nargs="+", default=[1500, 1500], help="of a run, for each set")
+    parser.add_argument("--steps", type=int, nargs="+", default=[600, 600], help="of a run, for each set")
     parser.add_argument("--seeds", type=int, nargs="+", default=[1])
     parser.add_argument("--png", type=Path, help="draw the figure to this file")
     parser.add_argument("--json", type=Path, help="write the figures to this file")
@@ -37,7 +37,7 @@ def train(name: str, model: str, share: float, seed: int, steps: int, given: arg
     settings = [
         f"training.steps={steps}",
         f"training.warmup={steps // 20}",
-        f"training.evaluate_every={steps // 5}",
+        f"training.evaluate_every={steps}",
         f"training.save_every={steps}",
         f"training.seed={seed}",
         f"data.limit={round(share * SETS[name]) if share < 1 else 0}",

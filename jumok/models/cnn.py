@@ -23,7 +23,7 @@ class CNNConfig(PictureModelConfig):
 
     PRESETS: ClassVar[dict[str, dict[str, Any]]] = {
         "digits": {"width": 16, "stages": 3, "blocks": 1},
-        "small-pictures": {"width": 64, "stages": 3, "blocks": 2, "pool": True},
+        "small-pictures": {"width": 64, "stages": 3, "blocks": 2, "stem_pool": True},
     }
 
     name: Literal["cnn"] = "cnn"
@@ -36,7 +36,9 @@ class CNNConfig(PictureModelConfig):
     )
     stages: int = Field(3, ge=1)
     blocks: int = Field(2, ge=1, description="residual blocks a stage")
-    pool: bool = Field(False, description="halve the picture before the first stage: wider stages at the same cost")
+    stem_pool: bool = Field(
+        False, description="halve the picture before the first stage: wider stages at the same cost"
+    )
     dropout: float = Field(0.0, ge=0.0, lt=1.0, description="before the projection")
 
 
@@ -95,7 +97,7 @@ class CNN(nn.Module):
         """Return what is projected: (B, D)."""
         x = batch.pictures.contiguous(memory_format=torch.channels_last)
         x = F.relu(self.stem_norm(self.stem(x)))
-        if self.config.pool:
+        if self.config.stem_pool:
             x = F.max_pool2d(x, 2, ceil_mode=True)  # a picture of one pixel keeps it
         x = self.blocks(x)
         pooled: Tensor = self.dropout(x.mean(dim=(2, 3)))

@@ -11,7 +11,7 @@ import math
 import signal
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import FrameType
@@ -184,7 +184,8 @@ class Trainer:
                 self._taken[-1],
             )
             raise TrainingError(self._explain_blow_up(step, guilty, total, float(norm), rate))
-        self.optimizer.step()
+        with self._all_threads():
+            self.optimizer.step()
         self.optimizer.zero_grad()
         self.average.update(step)
         computed = time.perf_counter()
@@ -258,16 +259,17 @@ class Trainer:
                 f"{path} cannot be written ({error.strerror}); mend that, then go on with --resume."
             ) from None
 
+    def _all_threads(self) -> AbstractContextManager[None]:
+        """Return a block for what workers have no part in."""
+        return nullcontext() if self.workers is None else self.workers.waiting()
+
     def _evaluate(self) -> bool:
         started = time.perf_counter()
         self.reporter.evaluating()
         self.model.eval()
-        with self.average.in_place(), torch.random.fork_rng([self.device] if self.device.type == "cuda" else []):
-            if self.workers is not None:  # they wait: all threads are free
-                torch.set_num_threads(self.workers.threads)
+        unchanged = torch.random.fork_rng([self.device] if self.device.type == "cuda" else [])
+        with self.average.in_place(), unchanged, self._all_threads():
             scores = dict(self.evaluate(self.model))
-            if self.workers is not None:
-                torch.set_num_threads(1)
         samples = scores.pop("samples", [])
         progress, monitor = self.progress, self.config.monitor
         if monitor not in scores:

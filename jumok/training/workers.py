@@ -13,8 +13,8 @@ import signal
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from typing import Any
@@ -102,6 +102,15 @@ class Workers:
             self.processes.append(process)
         torch.set_num_threads(1)
         return self
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Take all threads for ourselves: the other processes have nothing to do inside this block."""
+        torch.set_num_threads(self.threads)
+        try:
+            yield
+        finally:
+            torch.set_num_threads(1)
 
     def __exit__(self, *_: object) -> None:
         """Let the processes end; the threads come back."""

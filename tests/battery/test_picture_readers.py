@@ -20,7 +20,7 @@ SIZES = {
     "vit": {"patch_size": 4, "layers": 2, "width": 22, "heads": 2, "feedforward": 17},
 }
 VARIANTS = {
-    "cnn": {"default": {}, "deeper": {"blocks": 2, "stages": 2}, "pooled": {"pool": True}},
+    "cnn": {"default": {}, "deeper": {"blocks": 2, "stages": 2}, "pooled": {"stem_pool": True}},
     "mixer": {"default": {}, "convolution": {"patches": "convolution"}},
     "swin": {
         "default": {},

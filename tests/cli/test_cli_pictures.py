@@ -71,7 +71,7 @@ OPTIONS = {
     },
     "cnn": {
         "sizes": [
-            "model.name=cnn", "model.width=8", "model.stages=2", "model.blocks=1", "model.pool=true",
+            "model.name=cnn", "model.width=8", "model.stages=2", "model.blocks=1", "model.stem_pool=true",
             "model.dropout=0.1",
         ],
         "preset": ["model.name=cnn", "model.preset=digits", "training.workers=1"],

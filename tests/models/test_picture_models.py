@@ -231,7 +231,7 @@ def test_the_mixer_is_its_formula():
 
 @pytest.mark.parametrize("pool", [False, True])
 def test_a_cnn_halves_its_grid_and_doubles_its_width(pool):
-    model = CNN(CNNConfig(width=8, stages=3, blocks=2, pool=pool, **DATA)).eval()
+    model = CNN(CNNConfig(width=8, stages=3, blocks=2, stem_pool=pool, **DATA)).eval()
     sizes = []
     for block in model.blocks:
         block.register_forward_hook(lambda module, given, found: sizes.append(tuple(found.shape[1:])))

@@ -32,6 +32,17 @@ def test_directions_stay_and_lengths_become_equal(shape):
         assert values.max() < 1.5
 
 
+@pytest.mark.parametrize("shape", [(32, 32), (16, 48), (90, 16)])
+def test_directions_a_thousandth_as_long_become_as_long_as_the_others(shape):
+    torch.manual_seed(3)
+    few = min(shape)
+    left, right = (torch.linalg.qr(torch.randn(size, few)).Q for size in shape)
+    matrix = (left * torch.logspace(0, -3, few)) @ right.T
+    wanted, _ = by_singular_values(matrix)
+    found = orthogonalised(matrix[None])[0].double()
+    assert (found - wanted).norm() / wanted.norm() < 1e-3
+
+
 def test_no_gradient_direction_is_no_division_by_zero():
     assert not orthogonalised(torch.zeros(2, 4, 6)).any()
 

@@ -65,6 +65,25 @@ def test_workers_learn_what_one_process_learns(toy, tmp_path, workers, changes):
             assert ours.get(key) == (None if key not in theirs else pytest.approx(theirs[key], rel=1e-5))
 
 
+def test_a_thread_each_while_they_work_and_all_for_what_only_we_do(toy, tmp_path):
+    seen = {"loss": set(), "step": set()}
+
+    def loss(model, batch, step):
+        seen["loss"].add(torch.get_num_threads())
+        return toy.loss(model, batch, step)
+
+    trainer = toy.trainer(tmp_path, workers=2, loss=loss)
+    plain = trainer.optimizer.step
+
+    def step():
+        seen["step"].add(torch.get_num_threads())
+        plain()
+
+    trainer.optimizer.step = step
+    trainer.train()
+    assert seen == {"loss": {1}, "step": {2}}
+
+
 def test_a_resumed_run_is_the_uninterrupted_one(toy, tmp_path):
     toy.trainer(tmp_path / "parts", workers=2, steps=6, schedule="constant").train()
     whole = toy.trainer(tmp_path / "whole", workers=2, schedule="constant")
