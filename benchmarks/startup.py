@@ -1,6 +1,6 @@
 """How long a person waits for the first answer: `jumok translate RUN "…"` from process start to answer, over `import torch`.
 
-    python benchmarks/startup.py --run RUN
+    python benchmarks/startup.py --run RUN | --data MULTI30K
 
 Whole processes in alternating rounds; one warm-up round is not counted, so that files lie in the system's memory.
 """
@@ -13,7 +13,8 @@ import time
 from pathlib import Path
 from statistics import median
 
-from contest import HERE, machine, spread, warn_if_busy
+from contest import HERE, find_data, machine, spread, warn_if_busy
+from trained import run_for
 
 TEXT = "A man is sleeping."
 
@@ -21,11 +22,17 @@ TEXT = "A man is sleeping."
 def arguments() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(description="Start-up time of jumok beside that of torch.")
-    parser.add_argument("--run", required=True, type=Path, help="a run of a translator")
+    parser.add_argument("--run", type=Path, help="a run of a translator; without one, a tiny one is trained first")
+    parser.add_argument("--data", type=Path, help="for that, the folder of Multi30k, or the one that holds it")
     parser.add_argument("--text", default=TEXT)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--out", type=Path, default=HERE / "results" / "startup", help="OUT.json and OUT.md")
-    return parser.parse_args()
+    given = parser.parse_args()
+    if given.run is None:
+        if given.data is None:
+            parser.error("give --run RUN, or --data FOLDER to train one")
+        given.run = run_for(find_data(given.data, "multi30k"))
+    return given
 
 
 def seconds(command: list[str]) -> float:

@@ -1,6 +1,6 @@
 """How fast a trained Transformer translates: jumok beside its peers, all with the same weights.
 
-    python benchmarks/translation.py --run RUN --data MULTI30K
+    python benchmarks/translation.py --data MULTI30K [--run RUN]
 
 The run is exported first (and proved: jumok export); the val sentences, cut into tokens once, go to every engine. Sentences
 a second; `batch` hands over all of them at once, `single` one after another.
@@ -14,6 +14,8 @@ from typing import Any
 
 from contest import HERE, OURS, Entry, build_peers, find_data, hold, save, speed, warn_if_busy
 
+from trained import run_for
+
 from jumok import api
 from jumok.errors import JumokError
 from jumok.predictors.translator import Translator
@@ -25,7 +27,7 @@ SINGLE = 200  # sentences that are translated one by one
 def arguments() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(description="Speed of translation: jumok beside its peers, same weights.")
-    parser.add_argument("--run", required=True, type=Path, help="a run of a Transformer")
+    parser.add_argument("--run", type=Path, help="a run of a Transformer; without one, a tiny one is trained first")
     parser.add_argument(
         "--data", required=True, type=Path, help="the folder of its data, or the one that holds multi30k"
     )
@@ -39,6 +41,7 @@ def arguments() -> argparse.Namespace:
     if OURS not in given.engines:
         parser.error(f"ratios need {OURS} among --engines")
     given.data = find_data(given.data, "multi30k")
+    given.run = given.run or run_for(given.data)
     return given
 
 
