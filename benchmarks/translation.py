@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from contest import HERE, OURS, Entry, build_peers, find_data, hold, save, speed, warn_if_busy
-
 from trained import run_for
 
 from jumok import api
