@@ -17,6 +17,7 @@ from jumok.errors import ConfigError
 from jumok.nn.batch import PairBatch
 from jumok.nn.embeddings import Embedding
 from jumok.nn.feedforward import Activation
+from jumok.nn.lean import LeanStack
 from jumok.nn.masks import over_keys
 from jumok.nn.native_step import NativeStep
 from jumok.nn.norms import NormKind
@@ -115,6 +116,7 @@ class Transformer(nn.Module):
         self.embed_source = Embedding(source_table, source_positions, config.dropout, scale=scale)
         self.embed_target = Embedding(target_table, target_positions, config.dropout, scale=scale)
         self.encoder = Encoder(options, encoder_depth)
+        self.lean = LeanStack(self.encoder) if LeanStack.fits(self.encoder) else None
         self.decoder = Decoder(options, decoder_depth, middle_feedforward=config.middle_feedforward)
         self.project = nn.Linear(config.width, config.target_vocabulary)
         nn.init.zeros_(self.project.bias)
@@ -157,8 +159,10 @@ class Transformer(nn.Module):
 
     def encode(self, inputs: PairBatch) -> Memory:
         """Read the source once."""
-        mask = inputs.source_mask
-        layers = self.encoder(self.embed_source(inputs.source), over_keys(mask), real=mask)
+        mask, embedded = inputs.source_mask, self.embed_source(inputs.source)
+        if self.lean is not None and not self._watched and self.config.cross_attention == "last":
+            return Memory(self.lean(embedded, mask=over_keys(mask)), mask)
+        layers = self.encoder(embedded, over_keys(mask), real=mask)
         return Memory(layers[-1], mask, tuple(layers))
 
     def start(self, memory: Memory) -> AttendingState:
@@ -171,8 +175,7 @@ class Transformer(nn.Module):
     def extend(self, tokens: Tensor, state: AttendingState) -> tuple[Tensor, AttendingState]:
         """Write tokens (R, n) to the rows; return logits (R, n, V) of what comes next, and the new state."""
         tokens = tokens.to(state.memory.mask.device)
-        watched = self.training or torch.is_grad_enabled() or recorder_for(self) is not None
-        if state.step is not None and tokens.shape[1] == 1 and not watched:
+        if state.step is not None and tokens.shape[1] == 1 and not self._watched:
             return state.step(tokens, state), state
         first = state.cache.longest if state.cache.even else state.cache.lengths.to(tokens.device)
         features = self._decode(
@@ -187,6 +190,11 @@ class Transformer(nn.Module):
         chosen = tokens.to(self.project.weight.device)
         state.projection = self.project.weight[chosen], self.project.bias[chosen]
         return state
+
+    @property
+    def _watched(self) -> bool:
+        """Whether somebody trains or observes: then every layer is called as it stands."""
+        return self.training or torch.is_grad_enabled() or recorder_for(self) is not None
 
     def _remember(self, memory: Memory) -> list[tuple[Tensor, Tensor]]:
         depth = len(self.decoder.layers)

@@ -74,12 +74,40 @@ static inline float exponential(float x) {
     return series * power;
 }
 
+#define FEW 4 /* rows up to which a product is bound by reading its weights, and a call of sgemm costs more than it saves */
+
+static void few_rows(const float *x, int rows, int inside, const float *weight, const float *bias, int outside, float *out,
+                     int add) {
+    for (int o = 0; o < outside; o += 4) {
+        int some = outside - o < 4 ? outside - o : 4;
+        const float *w[4];
+        for (int k = 0; k < 4; k++) w[k] = weight + (int64_t)(o + (k < some ? k : 0)) * inside;
+        for (int64_t row = 0; row < rows; row++) {
+            const float *from = x + row * inside;
+            float a = 0.0f, b = 0.0f, c = 0.0f, d = 0.0f; /* four sums side by side: none waits for another */
+            #pragma omp simd reduction(+ : a, b, c, d)
+            for (int i = 0; i < inside; i++) {
+                a += from[i] * w[0][i];
+                b += from[i] * w[1][i];
+                c += from[i] * w[2][i];
+                d += from[i] * w[3][i];
+            }
+            float sums[4] = {a, b, c, d}, *into = out + row * outside + o;
+            for (int k = 0; k < some; k++) into[k] = (add ? into[k] : 0.0f) + sums[k] + bias[o + k];
+        }
+    }
+}
+
 #define PORTION 512 /* outputs of a product at once: what they start from is still in the cache when they are added to */
 
 /* out (rows, outside) = [out +] x (rows, inside) · weight (outside, inside)ᵀ + bias */
 static void linear(product multiply, const float *x, int rows, int inside, const float *weight, const float *bias,
                    int outside, float *out, int add) {
     const float one = 1.0f;
+    if (rows <= FEW) {
+        few_rows(x, rows, inside, weight, bias, outside, out, add);
+        return;
+    }
     for (int first = 0; first < outside; first += PORTION) {
         int count = outside - first < PORTION ? outside - first : PORTION;
         const float *more = bias + first;

@@ -1,6 +1,6 @@
-"""A stack of layers for the next tokens of some rows, flat: the numbers of transformer.Encoder, without calls between.
+"""A stack of layers, flat: the numbers of transformer.Encoder, without calls between.
 
-states (R, n, D) and what the rows have cached → states (R, n, D)
+states (R, n, D), and what the rows have cached where they are continued → states (R, n, D)
 
 Writing one token at a time, a small model spends more time in calls of modules (about 4 µs each, some sixty a token)
 than in products (5 to 9 µs each). So the weights are collected once, and one function walks through them. It serves
@@ -77,8 +77,8 @@ class LeanStack:
         first, second = (tuple(t for part in some for t in (part.weight, part.bias)) for some in (parts, bent))
         return first, second
 
-    def __call__(self, x: Tensor, cache: KeyValueCache) -> Tensor:
-        """Return (R, n, D) of x (R, n, D), which continues what is cached."""
+    def __call__(self, x: Tensor, cache: KeyValueCache | None = None, mask: Tensor | None = None) -> Tensor:
+        """Return (R, n, D) of x (R, n, D), which continues what is cached; without a cache, mask says who may look."""
         rows, new = x.shape[:2]
         heads, scale, pre = self.heads, self.scale, self.pre
         shape, epsilon = (self.width,), self.epsilon
@@ -87,7 +87,9 @@ class LeanStack:
             given = torch.layer_norm(x, shape, weight, bias, epsilon) if pre else x
             parts = linear(given, in_weight, in_bias).view(rows, new, 3, heads, -1)
             query, key, value = parts.permute(2, 0, 3, 1, 4).unbind(0)  # (R, H, n, d) each
-            key, value, mask, causal = cache.append(number, key, value)
+            causal = False
+            if cache is not None:
+                key, value, mask, causal = cache.append(number, key, value)
             mixed = attend(query, key, value, mask, causal=causal, scale=scale)
             x = x + linear(mixed.transpose(1, 2).flatten(2), out_weight, out_bias)
             if not pre:
@@ -98,7 +100,8 @@ class LeanStack:
                 x = x + linear(self.bend(linear(given, in_weight, in_bias)), out_weight, out_bias)
                 if not pre:
                     x = torch.layer_norm(x, shape, weight, bias, epsilon)
-        cache.advance(new)
+        if cache is not None:
+            cache.advance(new)
         if self.final is not None:
             x = torch.layer_norm(x, shape, *self.final, epsilon)
         return x
