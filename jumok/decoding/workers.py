@@ -10,12 +10,14 @@ import os
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from typing import Any, TypeVar
 
 import torch
+from torch import nn
 
 from jumok.errors import JumokError
 
@@ -23,6 +25,10 @@ Answer = TypeVar("Answer")
 Portion = list[int]  # places of sentences in the call
 
 LEAST = 16  # sentences that are worth a process
+FEW_ROWS, SMALL = (
+    16,
+    16_000_000,
+)  # hypotheses at once, parameters: a product of so few and so small is over before threads meet
 
 
 def processes_for(sentences: int, *, wanted: int, portion: int, device: torch.device) -> int:
@@ -31,6 +37,21 @@ def processes_for(sentences: int, *, wanted: int, portion: int, device: torch.de
         return 1
     cores = wanted or min(torch.get_num_threads(), os.cpu_count() or 1)
     return max(min(cores, -(-sentences // min(portion, LEAST))), 1)
+
+
+@contextmanager
+def one_thread(rows: int, model: nn.Module) -> Iterator[None]:
+    """Use one thread inside the block where a few rows of a small model would only make two wait for each other."""
+    threads = torch.get_num_threads()
+    small = rows <= FEW_ROWS and sum(parameter.numel() for parameter in model.parameters()) <= SMALL
+    if threads == 1 or not small:
+        yield
+        return
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 def portions(lengths: Sequence[int], *, processes: int, portion: int) -> list[Portion]:

@@ -74,27 +74,62 @@ static inline float exponential(float x) {
     return series * power;
 }
 
-#define FEW 4 /* rows up to which a product is bound by reading its weights, and a call of sgemm costs more than it saves */
+#define FEW 8 /* rows up to which a product is bound by reading its weights, and a call of sgemm costs more than it saves */
+
+typedef float eight __attribute__((vector_size(32)));
+
+static inline eight load(const float *from) {
+    eight found;
+    memcpy(&found, from, sizeof found);
+    return found;
+}
+
+/* Two outputs of all rows at once: their sums stay in registers, and a weight is read once. */
+static inline __attribute__((always_inline)) void product_of(const int rows, const float *x, int inside,
+                                                             const float *weight, const float *bias, int outside,
+                                                             float *out, int add) {
+    for (int o = 0; o < outside; o += 2) {
+        int pair = o + 1 < outside;
+        const float *one = weight + (int64_t)o * inside, *other = pair ? one + inside : one;
+        eight first[FEW] = {0}, second[FEW] = {0};
+        int i = 0;
+        for (; i + 8 <= inside; i += 8) {
+            eight a = load(one + i), b = load(other + i);
+            #pragma GCC unroll 8
+            for (int row = 0; row < rows; row++) {
+                eight from = load(x + (int64_t)row * inside + i);
+                first[row] += from * a;
+                second[row] += from * b;
+            }
+        }
+        #pragma GCC unroll 8
+        for (int row = 0; row < rows; row++) {
+            float *into = out + (int64_t)row * outside + o, sum = 0.0f, more = 0.0f;
+            for (int k = 0; k < 8; k++) {
+                sum += first[row][k];
+                more += second[row][k];
+            }
+            for (int k = i; k < inside; k++) {
+                sum += x[(int64_t)row * inside + k] * one[k];
+                more += x[(int64_t)row * inside + k] * other[k];
+            }
+            into[0] = (add ? into[0] : 0.0f) + sum + bias[o];
+            if (pair) into[1] = (add ? into[1] : 0.0f) + more + bias[o + 1];
+        }
+    }
+}
 
 static void few_rows(const float *x, int rows, int inside, const float *weight, const float *bias, int outside, float *out,
                      int add) {
-    for (int o = 0; o < outside; o += 4) {
-        int some = outside - o < 4 ? outside - o : 4;
-        const float *w[4];
-        for (int k = 0; k < 4; k++) w[k] = weight + (int64_t)(o + (k < some ? k : 0)) * inside;
-        for (int64_t row = 0; row < rows; row++) {
-            const float *from = x + row * inside;
-            float a = 0.0f, b = 0.0f, c = 0.0f, d = 0.0f; /* four sums side by side: none waits for another */
-            #pragma omp simd reduction(+ : a, b, c, d)
-            for (int i = 0; i < inside; i++) {
-                a += from[i] * w[0][i];
-                b += from[i] * w[1][i];
-                c += from[i] * w[2][i];
-                d += from[i] * w[3][i];
-            }
-            float sums[4] = {a, b, c, d}, *into = out + row * outside + o;
-            for (int k = 0; k < some; k++) into[k] = (add ? into[k] : 0.0f) + sums[k] + bias[o + k];
-        }
+    switch (rows) {
+    case 1: product_of(1, x, inside, weight, bias, outside, out, add); break;
+    case 2: product_of(2, x, inside, weight, bias, outside, out, add); break;
+    case 3: product_of(3, x, inside, weight, bias, outside, out, add); break;
+    case 4: product_of(4, x, inside, weight, bias, outside, out, add); break;
+    case 5: product_of(5, x, inside, weight, bias, outside, out, add); break;
+    case 6: product_of(6, x, inside, weight, bias, outside, out, add); break;
+    case 7: product_of(7, x, inside, weight, bias, outside, out, add); break;
+    case 8: product_of(8, x, inside, weight, bias, outside, out, add); break;
     }
 }
 

@@ -17,7 +17,7 @@ from jumok.data.sources import tidy
 from jumok.data.store import PairStore
 from jumok.data.tokenizer import END, PAD, START
 from jumok.decoding.engine import stream
-from jumok.decoding.workers import portions, processes_for, share
+from jumok.decoding.workers import one_thread, portions, processes_for, share
 from jumok.errors import ConfigError
 from jumok.evaluation.text import score_by_length, score_texts
 from jumok.nn.observe import AttentionRecord, observe
@@ -104,7 +104,9 @@ class Translator(Predictor):
         device = next(self.model.parameters()).device
         count = processes_for(len(sources), wanted=options.workers, portion=options.batch_size, device=device)
         if count == 1 or options.sample:  # what is drawn depends on a sentence's place in the call
-            return self.task.answer(self.model, sources, options=options, prefixes=prefixes, progress=progress)
+            rows = min(len(sources), options.batch_size) * options.beam
+            with one_thread(rows, self.model):
+                return self.task.answer(self.model, sources, options=options, prefixes=prefixes, progress=progress)
 
         def answer(portion: Sequence[int]) -> list[list[Answer]]:
             own = [prefixes[place] for place in portion] if prefixes else None
