@@ -65,6 +65,7 @@ def test_all_commands_are_there():
         "new",
         "evaluate",
         "translate",
+        "export",
         "generate",
         "classify",
         "fill",

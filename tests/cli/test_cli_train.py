@@ -48,6 +48,7 @@ OPTIONS = {
                  "training.evaluate_sentences=2"],
     "beam": ["decoding.beam=3", "decoding.n_best=2", "decoding.length_penalty=0.5", "decoding.coverage_penalty=0.1",
              "decoding.no_repeat_ngram=2", "decoding.min_length=1", "decoding.max_length=6", "decoding.batch_size=2"],
+    "shortlist": ["decoding.shortlist=3", "decoding.workers=2"],
     "sampling": ["decoding.sample=true", "decoding.temperature=0.8", "decoding.top_k=5", "decoding.top_p=0.9", "decoding.seed=3",
                  "decoding.min_p=0.01", "decoding.repetition_penalty=1.2"],
     "characters": ["tokenizer.kind=character", "tokenizer.shared=false", "tokenizer.vocabulary=40"],

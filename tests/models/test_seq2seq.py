@@ -308,7 +308,7 @@ def test_attention_labels_point_at_the_word_itself():
     state = model.start(memory)
     _, state_after = model.extend(torch.tensor([[START]]), model.start(memory))
     loud[0, 1] = 50 * state_after.vectors[0][0]  # the query itself, at the place of word 6
-    state.memory.parts = [loud, loud]
+    state.memory.slots.tensors = [loud, loud]
     with observe(model) as record:
         model.extend(torch.tensor([[START]]), state)
     assert record.maps[0].weights[0, 0, 0].argmax() == 1
@@ -634,7 +634,7 @@ def test_hypotheses_share_the_memory_of_their_sentence():
     parts = state.memory.parts
     state = state.select(torch.tensor([0, 0, 0, 1, 1, 1]))
     assert state.rows == 6
-    assert all(mine is theirs for mine, theirs in zip(state.memory.parts, parts, strict=True))
+    assert all(mine.data_ptr() == theirs.data_ptr() for mine, theirs in zip(state.memory.parts, parts, strict=True))
     assert [len(vector) for vector in state.vectors] == [6]
 
 
