@@ -4,27 +4,13 @@ import numpy as np
 import pytest
 import torch
 from tasks.conftest import make
+from tasks.test_translation_task import RECIPE  # noqa: F401 - the fixture `recipe` writes it
 
 from jumok.config import DecodingConfig
 from jumok.data.tokenizer import END, UNKNOWN
 from jumok.errors import ConfigError
 from jumok.tasks import shortlist
 from jumok.tasks.shortlist import Shortlist, learn
-
-RECIPE = """
-[data]
-set = "copy"
-size = 120
-[tokenizer]
-kind = "character"
-vocabulary = 60
-[model]
-layers = 2
-width = 12
-heads = 3
-feedforward = 17
-dropout = 0.0
-"""
 
 
 class Store:
