@@ -101,8 +101,11 @@ class Run:
 
     @property
     def data_folders(self) -> list[Path]:
-        """Where the run's data files were looked for."""
-        return [Path(folder) for folder in self.facts["data_folders"]]
+        """Where the run's data files were looked for; then where JUMOK_DATA says they are now."""
+        folders = [Path(folder) for folder in self.facts["data_folders"]]
+        if moved := os.environ.get("JUMOK_DATA"):
+            folders += [Path(moved) / getattr(self.recipe.data, "folder", ""), Path(moved)]
+        return folders
 
 
 def load_recipe(recipe: str | Path, overrides: list[str] | tuple[str, ...] = ()) -> Recipe:

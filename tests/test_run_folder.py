@@ -58,6 +58,14 @@ def test_a_copied_run_answers_like_the_first(trained, run):
     assert api.load(run).translate(texts, options=options) == api.load(trained).translate(texts, options=options)
 
 
+def test_data_that_has_moved_is_found_where_jumok_data_says(run, tmp_path, monkeypatch):
+    monkeypatch.delenv("JUMOK_DATA", raising=False)
+    before = Run.open(run).data_folders
+    monkeypatch.setenv("JUMOK_DATA", str(tmp_path))
+    assert Run.open(run).data_folders[: len(before)] == before
+    assert tmp_path in Run.open(run).data_folders[len(before) :]
+
+
 def test_the_folder_has_what_the_design_says(run):
     assert {"run.json", "recipe.toml", "source.json", "target.json", "metrics.jsonl", "last", "best"} <= {
         path.name for path in run.iterdir()
