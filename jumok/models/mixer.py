@@ -14,6 +14,7 @@ from jumok.config import PictureModelConfig, check_multiple
 from jumok.nn.batch import PictureBatch
 from jumok.nn.dropout import Dropout, StochasticDepth, depth_rates
 from jumok.nn.feedforward import FeedForward
+from jumok.nn.norms import LayerNorm
 from jumok.nn.patches import Patches, PatchKind
 
 # B batch · C channels · H height · W width of the picture · P patches · D width
@@ -51,9 +52,9 @@ class MixerLayer(nn.Module):
 
     def __init__(self, config: MixerConfig, places: int, depth_rate: float) -> None:
         super().__init__()
-        self.place_norm = nn.LayerNorm(config.width, eps=config.norm_epsilon)
+        self.place_norm = LayerNorm(config.width, eps=config.norm_epsilon)
         self.places = FeedForward(places, config.place_feedforward, activation="gelu", dropout=config.dropout)
-        self.feature_norm = nn.LayerNorm(config.width, eps=config.norm_epsilon)
+        self.feature_norm = LayerNorm(config.width, eps=config.norm_epsilon)
         self.features = FeedForward(config.width, config.feedforward, activation="gelu", dropout=config.dropout)
         self.dropout, self.depth = Dropout(config.dropout), StochasticDepth(depth_rate)
 
@@ -82,7 +83,7 @@ class Mixer(nn.Module):
         self.patches = Patches(config.channels, config.patch_size, config.width, kind=config.patches)
         rates = depth_rates(config.stochastic_depth, config.layers)
         self.layers = nn.ModuleList(MixerLayer(config, side * side, rate) for rate in rates)
-        self.norm = nn.LayerNorm(config.width, eps=config.norm_epsilon)
+        self.norm = LayerNorm(config.width, eps=config.norm_epsilon)
         self.project = nn.Linear(config.width, config.classes)
         nn.init.zeros_(self.project.weight)  # as in the paper: every class is as likely at the start
         nn.init.zeros_(self.project.bias)

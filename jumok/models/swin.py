@@ -15,6 +15,7 @@ from jumok.errors import ConfigError
 from jumok.nn.batch import PictureBatch
 from jumok.nn.dropout import Dropout, StochasticDepth, depth_rates
 from jumok.nn.feedforward import FeedForward
+from jumok.nn.norms import LayerNorm
 from jumok.nn.patches import Patches, PatchKind
 from jumok.nn.windows import MergePatches, WindowAttention
 
@@ -78,9 +79,9 @@ class SwinLayer(nn.Module):
 
     def __init__(self, config: SwinConfig, width: int, heads: int, *, shifted: bool, depth_rate: float) -> None:
         super().__init__()
-        self.attention_norm = nn.LayerNorm(width, eps=config.norm_epsilon)
+        self.attention_norm = LayerNorm(width, eps=config.norm_epsilon)
         self.attention = WindowAttention(width, heads, config.window, shifted=shifted, dropout=config.attention_dropout)
-        self.feedforward_norm = nn.LayerNorm(width, eps=config.norm_epsilon)
+        self.feedforward_norm = LayerNorm(width, eps=config.norm_epsilon)
         hidden = int(config.feedforward_ratio * width)
         self.feedforward = FeedForward(width, hidden, activation="gelu", dropout=config.dropout)
         self.dropout, self.depth = Dropout(config.dropout), StochasticDepth(depth_rate)
@@ -122,14 +123,14 @@ class Swin(nn.Module):
         super().__init__()
         self.config = config
         self.patches = Patches(config.channels, config.patch_size, config.width, kind=config.patches)
-        self.patch_norm = nn.LayerNorm(config.width, eps=config.norm_epsilon)
+        self.patch_norm = LayerNorm(config.width, eps=config.norm_epsilon)
         self.dropout = Dropout(config.dropout)
         rates = iter(depth_rates(config.stochastic_depth, sum(config.layers)))
         self.stages = nn.ModuleList(
             Stage(config, number, [next(rates) for _ in range(count)]) for number, count in enumerate(config.layers)
         )
         last = config.width * 2 ** (len(config.layers) - 1)
-        self.norm = nn.LayerNorm(last, eps=config.norm_epsilon)
+        self.norm = LayerNorm(last, eps=config.norm_epsilon)
         self.project = nn.Linear(last, config.classes)
         with torch.no_grad():
             nn.init.trunc_normal_(self.project.weight, std=SPREAD)

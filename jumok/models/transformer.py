@@ -5,6 +5,7 @@ inputs (B, T) → embed + positions → decoder (B, T, D) ┴→ project → log
 """
 
 import math
+from collections.abc import Sequence
 from typing import Any, ClassVar, Literal, Self
 
 import torch
@@ -154,7 +155,10 @@ class Transformer(nn.Module):
         """Return the decoder's states (B, T, D) before the projection."""
         memory = self.encode(batch)
         return self._decode(
-            self.embed_target(batch.inputs), self._remember(memory), memory.mask, real=batch.target_mask
+            self.embed_target(batch.inputs),
+            self.decoder.side_by_side(self._looked_at(memory)),
+            memory.mask,
+            real=batch.target_mask,
         )
 
     def encode(self, inputs: PairBatch) -> Memory:
@@ -169,7 +173,7 @@ class Transformer(nn.Module):
         """Return the state of one empty row a sentence."""
         sentences = len(memory.mask)
         cache = KeyValueCache(sentences, len(self.decoder.layers))
-        parts = [part for pair in self._remember(memory) for part in pair]
+        parts = [part for pair in self.decoder.remember(self._looked_at(memory)) for part in pair]
         return AttendingState(cache, SharedMemory(parts, memory.mask, torch.arange(sentences)), NativeStep.of(self))
 
     def extend(self, tokens: Tensor, state: AttendingState) -> tuple[Tensor, AttendingState]:
@@ -196,16 +200,16 @@ class Transformer(nn.Module):
         """Whether somebody trains or observes: then every layer is called as it stands."""
         return self.training or torch.is_grad_enabled() or recorder_for(self) is not None
 
-    def _remember(self, memory: Memory) -> list[tuple[Tensor, Tensor]]:
-        depth = len(self.decoder.layers)
-        return self.decoder.remember(
-            memory.layers if self.config.cross_attention == "same_depth" else [memory.states] * depth
-        )
+    def _looked_at(self, memory: Memory) -> Sequence[Tensor]:
+        """Return what each decoder layer looks at."""
+        if self.config.cross_attention == "same_depth":
+            return memory.layers
+        return [memory.states] * len(self.decoder.layers)
 
     def _decode(
         self,
         x: Tensor,
-        remembered: list[tuple[Tensor, Tensor]],
+        remembered: Sequence[Tensor | tuple[Tensor, Tensor]],
         mask: Tensor,
         *,
         real: Tensor | None = None,

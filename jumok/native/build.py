@@ -1,8 +1,8 @@
-"""Compile kernels.c by the machine's own compiler, once, and load it.
+"""Compile the kernels in C by the machine's own compiler, once, and load them.
 
-kernels.c, compiler, flags, processor → cache/native-HASH/kernels.so → ctypes
+attention.c, learning.c, writing.c, compiler, flags, processor → cache/native-HASH/kernels.so → ctypes
 
-Half a second, the first time. Where there is no compiler, or JUMOK_NATIVE is 0, there are no kernels and torch does
+A second, the first time. Where there is no compiler, or JUMOK_NATIVE is 0, there are no kernels and torch does
 everything, more slowly.
 """
 
@@ -18,7 +18,8 @@ from pathlib import Path
 from jumok.data.cache import cached_folder
 from jumok.errors import JumokError
 
-SOURCE = Path(__file__).parent / "kernels.c"
+HERE = Path(__file__).parent
+SOURCES = (HERE / "attention.c", HERE / "learning.c", HERE / "writing.c")
 # -ffast-math would do more than we want: it also flushes the smallest numbers to zero, in all of the process.
 FLAGS = ("-O3", "-march=native", "-fopenmp-simd", "-fno-math-errno", "-fno-trapping-math", "-fPIC", "-shared")
 
@@ -31,7 +32,7 @@ def kernels() -> ctypes.CDLL | None:
         return None
     try:
         library = ctypes.CDLL(str(_compiled(compiler)))
-        library.work_space.restype = ctypes.c_int64
+        library.work_space.restype = library.attention_space.restype = ctypes.c_int64
         return library
     except (subprocess.SubprocessError, OSError, JumokError):
         return None
@@ -41,10 +42,11 @@ def _compiled(compiler: str) -> Path:
     """Return the library's file, compiling it first where the cache has none for this source and processor."""
 
     def build(folder: Path) -> None:
-        command = [compiler, *FLAGS, "-o", str(folder / "kernels.so"), str(SOURCE), "-lm"]
+        command = [compiler, *FLAGS, "-o", str(folder / "kernels.so"), *map(str, SOURCES), "-lm"]
         subprocess.run(command, check=True, capture_output=True, timeout=120)
 
-    parts = (SOURCE.read_text(encoding="utf-8"), compiler, *FLAGS, platform.machine(), _processor())
+    texts = [source.read_text(encoding="utf-8") for source in (*SOURCES, HERE / "vectors.h")]
+    parts = (*texts, compiler, *FLAGS, platform.machine(), _processor())
     key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
     return cached_folder(f"native-{key}", build) / "kernels.so"
 

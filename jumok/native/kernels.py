@@ -1,4 +1,4 @@
-"""The kernels of kernels.c as functions of tensors. `serves` says which tensors they are for."""
+"""The kernels of learning.c and writing.c as functions of tensors. `serves` says which tensors they are for."""
 
 import ctypes
 from collections.abc import Sequence
@@ -92,6 +92,37 @@ def drop_relu_back(out: Tensor, gradient: Tensor, scale: float) -> Tensor:
     to_x = torch.empty_like(out)
     library.drop_relu_back(address(out), address(gradient), ctypes.c_float(scale), whole(out.numel()), address(to_x))
     return to_x
+
+
+def bend(x: Tensor) -> Tensor:
+    """Return gelu(x); x is contiguous."""
+    library = kernels()
+    assert library is not None
+    out = torch.empty_like(x)
+    library.bend(address(x), whole(x.numel()), address(out))
+    return out
+
+
+def bend_back(x: Tensor, gradient: Tensor) -> Tensor:
+    """Return the gradient of x, given that of gelu(x)."""
+    library = kernels()
+    assert library is not None
+    to_x = torch.empty_like(x)
+    library.bend_back(address(x), address(gradient), whole(x.numel()), address(to_x))
+    return to_x
+
+
+def normalise_rows(x: Tensor, scale: Tensor, shift: Tensor, epsilon: float) -> tuple[Tensor, Tensor, Tensor]:
+    """Return layer norm of x (…, D), and the mean and 1 / deviation (…, 1) of every row; x is contiguous."""
+    library = kernels()
+    assert library is not None
+    out, means = torch.empty_like(x), x.new_empty(*x.shape[:-1], 1)
+    spreads = torch.empty_like(means)
+    library.normalise_rows(
+        address(x), whole(means.numel()), whole(x.shape[-1]), address(scale), address(shift), ctypes.c_float(epsilon),
+        address(out), address(means), address(spreads),
+    )  # fmt: skip
+    return out, means, spreads
 
 
 def loss_rows(

@@ -8,12 +8,15 @@ time and filed. A query that may look at nothing gets zeros.
 
 import math
 from abc import ABC, abstractmethod
+from typing import Any
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from jumok.nn.dropout import Dropout
-from jumok.nn.masks import causal_mask
+from jumok.nn.masks import causal_mask, shown_keys
+from jumok.nn.native_attention import attend_to_another, attend_to_itself, fits
 from jumok.nn.observe import recorder_for
 from jumok.nn.state import KeyValueCache
 
@@ -87,6 +90,16 @@ class MultiHeadAttention(nn.Module, ABC):
         """Return (B, H, T, width) of x (B, T, H · width)."""
         return x.view(*x.shape[:2], self.heads, width).transpose(1, 2)
 
+    def short(self, query: Tensor, keys: int, mask: Tensor | None) -> dict[str, Any] | None:
+        """Return how C is to attend to so many keys while we learn (nn/native_attention.py); None where torch must."""
+        plain = self.value_width == self.head_width and not (self.training and self.weight_dropout.rate)
+        if not plain or not fits(query, keys, self.head_width) or recorder_for(self) is not None:
+            return None
+        lengths = None if mask is None else shown_keys(mask)
+        if mask is not None and lengths is None:
+            return None
+        return {"heads": self.heads, "scale": self.scale, "lengths": lengths}
+
     def mix(
         self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, *, causal: bool, group: int = 1
     ) -> Tensor:
@@ -126,7 +139,11 @@ class SelfAttention(MultiHeadAttention):
         layer: int = 0,
     ) -> Tensor:
         """Return (B, T, D) of x (B, T, D). With a cache, x continues what the cache holds and mask is the cache's."""
-        query, key, value = self.query_key_value(x).split(self.sizes, dim=-1)
+        joined = self.query_key_value(x)
+        if cache is None and (options := self.short(joined, x.shape[1], mask)) is not None:
+            output: Tensor = self.output(attend_to_itself(joined, causal=causal, **options))
+            return output
+        query, key, value = joined.split(self.sizes, dim=-1)
         query, key = self.split(query, self.head_width), self.split(key, self.head_width)
         value = self.split(value, self.value_width)
         if cache is not None:
@@ -146,11 +163,23 @@ class CrossAttention(MultiHeadAttention):
 
     def remember(self, memory: Tensor) -> tuple[Tensor, Tensor]:
         """Return keys (B, H, S, d) and values (B, H, S, v) of memory (B, S, D)."""
-        key, value = self.key_value(memory).split(self.sizes, dim=-1)
+        return self.apart(self.key_value(memory))
+
+    def apart(self, joined: Tensor) -> tuple[Tensor, Tensor]:
+        """Return keys (B, H, S, d) and values (B, H, S, v) that stand side by side in joined (B, S, H · (d + v))."""
+        key, value = torch.split(joined, self.sizes, dim=-1)
         return self.split(key, self.head_width), self.split(value, self.value_width)
 
-    def forward(self, x: Tensor, remembered: tuple[Tensor, Tensor], mask: Tensor | None = None) -> Tensor:
-        """Return (R, Q, D) of x (R, Q, D), where R is B or B · group: neighbouring rows share one memory."""
+    def forward(self, x: Tensor, remembered: Tensor | tuple[Tensor, Tensor], mask: Tensor | None = None) -> Tensor:
+        """Return (R, Q, D) of x (R, Q, D), where R is B or B · group: neighbouring rows share one memory.
+
+        What is remembered are keys and values, side by side or apart.
+        """
+        if isinstance(remembered, Tensor):
+            if (options := self.short(x, remembered.shape[1], mask)) is not None and len(x) == len(remembered):
+                output: Tensor = self.output(attend_to_another(self.query(x), remembered, **options))
+                return output
+            remembered = self.apart(remembered)
         key, value = remembered
         group, queries = len(x) // len(key), x.shape[1]
         # Hypotheses of one sentence become more queries to the same keys, so that the memory is never copied.

@@ -32,6 +32,14 @@ def over_keys(mask: Tensor | None) -> Tensor | None:
     return mask[:, None, None, :]
 
 
+def shown_keys(mask: Tensor) -> Tensor | None:
+    """Return (B,): how many keys a mask (B, 1, 1, K) shows; None where it is of another shape or they are not the first."""
+    if mask.dim() != 4 or mask.shape[1:3] != (1, 1):
+        return None
+    rows = mask[:, 0, 0]
+    return rows.sum(dim=1) if bool((rows[:, :-1] >= rows[:, 1:]).all()) else None
+
+
 def mean_of(states: Tensor, mask: Tensor) -> Tensor:
     """Return the mean (B, D) of the states (B, S, D) that a mask (B, S) shows."""
     shown = mask[..., None]

@@ -1,4 +1,4 @@
-"""A Transformer's decoder for one new token of every row, in one call of C (native/kernels.c).
+"""A Transformer's decoder for one new token of every row, in one call of C (native/writing.c).
 
 tokens (R, 1), what the rows remember → logits (R, 1, V): the numbers of transformer.Decoder and the projection
 
@@ -22,11 +22,11 @@ from jumok.nn.transformer import DecoderLayer
 
 # R rows · H heads · C capacity · d head width · D width · V vocabulary
 
-BENDS = ("relu", "gelu", "gelu-tanh", "silu")  # in the order of kernels.c
+BENDS = ("relu", "gelu", "gelu-tanh", "silu")  # in the order of writing.c
 
 
 class _Model(ctypes.Structure):
-    """struct model of kernels.c."""
+    """struct model of writing.c."""
 
     _fields_ = (
         ("multiply", ctypes.c_void_p),
@@ -40,7 +40,7 @@ class _Model(ctypes.Structure):
 
 
 class _Step(ctypes.Structure):
-    """struct step of kernels.c."""
+    """struct step of writing.c."""
 
     _fields_ = (
         ("rows", ctypes.c_int),
@@ -156,7 +156,7 @@ class NativeStep:
 
 
 def _weights(layer: DecoderLayer) -> list[Tensor]:
-    """Return a layer's tensors in the order of kernels.c."""
+    """Return a layer's tensors in the order of writing.c."""
     parts: list[nn.Module] = [
         layer.around_attention.norm, layer.attention.query_key_value, layer.attention.output,
         layer.around_cross.norm, layer.cross.query, layer.cross.output,

@@ -3,10 +3,12 @@
 Both take x (B, T, D) and the mask (B, T) of real positions; only batch norm needs it.
 """
 
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
+
+from jumok.native import kernels as native
 
 NormKind = Literal["layer", "batch"]
 
@@ -16,7 +18,40 @@ class LayerNorm(nn.LayerNorm):
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
         """Return x (B, T, D) with zero mean and unit variance over D."""
+        if self._native(x):
+            normal: Tensor = _Normalise.apply(x, self.weight, self.bias, self.eps)  # type: ignore[no-untyped-call]
+            return normal
         return super().forward(x)
+
+    def _native(self, x: Tensor) -> bool:
+        """Return whether C is faster: while we learn, on one thread (torch's loop over features is slow for small models)."""
+        return (
+            torch.is_grad_enabled()
+            and torch.get_num_threads() == 1
+            and x.numel() > 0
+            and x.is_contiguous()
+            and self.weight.dtype == x.dtype
+            and not torch.compiler.is_compiling()
+            and native.serves(x)
+        )
+
+
+class _Normalise(torch.autograd.Function):
+    """Layer norm in one pass in C; its gradient is torch's."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, scale: Tensor, shift: Tensor, epsilon: float) -> Tensor:
+        normal, means, spreads = native.normalise_rows(x, scale, shift, epsilon)
+        ctx.save_for_backward(x, scale, shift, means, spreads)
+        return normal
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        x, scale, shift, means, spreads = ctx.saved_tensors
+        found = torch.ops.aten.native_layer_norm_backward(
+            gradient.contiguous(), x, [x.shape[-1]], means, spreads, scale, shift, ctx.needs_input_grad[:3]
+        )
+        return (*found, None)
 
 
 class BatchNorm(nn.BatchNorm1d):

@@ -117,7 +117,7 @@ class DecoderLayer(EncoderLayer):
     def forward(  # type: ignore[override]
         self,
         x: Tensor,
-        remembered: tuple[Tensor, Tensor],
+        remembered: Tensor | tuple[Tensor, Tensor],
         *,
         memory_mask: Tensor | None,
         real: Tensor | None = None,
@@ -182,10 +182,14 @@ class Decoder(nn.Module):
         """Return each layer's keys and values of its memory (B, S, D)."""
         return [layer.cross.remember(memory) for layer, memory in zip(self.layers, memories, strict=True)]  # type: ignore[union-attr, operator]
 
+    def side_by_side(self, memories: Sequence[Tensor]) -> list[Tensor]:
+        """Return the same, each layer's keys and values in one tensor (B, S, …), heads not yet apart."""
+        return [layer.cross.key_value(memory) for layer, memory in zip(self.layers, memories, strict=True)]  # type: ignore[union-attr, operator]
+
     def forward(
         self,
         x: Tensor,
-        remembered: Sequence[tuple[Tensor, Tensor]],
+        remembered: Sequence[Tensor | tuple[Tensor, Tensor]],
         *,
         memory_mask: Tensor | None,
         real: Tensor | None = None,

@@ -15,6 +15,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from jumok.nn.dropout import Dropout
+from jumok.nn.native_attention import attend_to_itself, fits
+from jumok.nn.norms import LayerNorm
 from jumok.nn.observe import recorder_for
 
 # B batch · h rows · w columns of the grid · D width · N windows · L cells of a window · H heads · d head width
@@ -158,10 +160,15 @@ class WindowAttention(nn.Module):
     def _mix(self, joined: Tensor, bias: Tensor, *, own: tuple[int, int], grid: tuple[int, int]) -> Tensor:
         """Return (B, N, L, D) of queries, keys and values (B, N, L, 3 · D)."""
         record = recorder_for(self)
+        batch, count, length, width = joined.shape
         if record is None and not (self.training and self.weight_dropout.rate):
+            if fits(joined, length, width // 3 // self.heads):
+                rows = joined.view(batch * count, length, width)
+                return attend_to_itself(rows, heads=self.heads, scale=self.scale, bias=bias).view(
+                    batch, count, length, -1
+                )
             mixed: Tensor = BiasedAttention.apply(joined, bias, self.scale, self.heads)  # type: ignore[no-untyped-call]
             return mixed
-        batch, count, length, width = joined.shape
         query, key, value = joined.view(batch, count, length, 3, self.heads, -1).permute(3, 0, 1, 4, 2, 5)
         weights = (query @ key.transpose(-2, -1) * self.scale + bias).softmax(dim=-1)  # (B, N, H, L, L)
         if record is not None:
@@ -188,7 +195,7 @@ class MergePatches(nn.Module):
 
     def __init__(self, width: int, epsilon: float) -> None:
         super().__init__()
-        self.norm = nn.LayerNorm(4 * width, eps=epsilon)
+        self.norm = LayerNorm(4 * width, eps=epsilon)
         self.reduce = nn.Linear(4 * width, 2 * width, bias=False)
         nn.init.trunc_normal_(self.reduce.weight, std=0.02)
 

@@ -37,8 +37,8 @@ def test_compiled_once_for_each_source_and_processor(compiling, monkeypatch, tmp
     load()
     assert len(compiling) == 2
     changed = tmp_path / "changed.c"
-    changed.write_text(build.SOURCE.read_text(encoding="utf-8") + "\n", encoding="utf-8")
-    monkeypatch.setattr(build, "SOURCE", changed)
+    changed.write_text(build.SOURCES[1].read_text(encoding="utf-8").replace('"vectors.h"', f'"{build.HERE}/vectors.h"'))
+    monkeypatch.setattr(build, "SOURCES", (build.SOURCES[0], changed, build.SOURCES[2]))
     load()
     assert len(compiling) == 3
 
@@ -56,7 +56,7 @@ def test_there_are_none_without_a_compiler_or_where_nobody_wants_them(compiling,
 def test_a_compiler_that_fails_is_no_failure(compiling, monkeypatch, tmp_path):
     broken = tmp_path / "broken.c"
     broken.write_text("this is no C", encoding="utf-8")
-    monkeypatch.setattr(build, "SOURCE", broken)
+    monkeypatch.setattr(build, "SOURCES", (broken,))
     assert load() is None
     assert len(compiling) == 1
 

@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 from torch.testing import assert_close
 
 from jumok.native import kernels
+from jumok.nn.feedforward import Gelu
+from jumok.nn.norms import LayerNorm
 
 pytestmark = pytest.mark.skipif(kernels.kernels() is None, reason="no C compiler: torch does it all")
 
@@ -67,3 +69,48 @@ def test_what_the_kernels_cannot_read_is_left_to_torch():
     assert kernels.serves(torch.zeros(2, 3))
     assert not kernels.serves(torch.zeros(2, 3, dtype=torch.float64))
     assert not kernels.serves(torch.zeros(3, 2).t())
+
+
+def learns_alike(module, plain, x):
+    """Check that a module's output and gradients are those of torch's own."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        found, wanted = module(x), plain(x)
+        assert type(found.grad_fn).__name__.startswith("_"), "C did it"
+        outward, inputs = torch.randn_like(x), [x, *module.parameters()]
+        assert_close(found, wanted, atol=1e-5, rtol=1e-5)
+        assert_close(
+            torch.autograd.grad(found, inputs, outward),
+            torch.autograd.grad(wanted, [x, *plain.parameters()], outward),
+            atol=1e-4,
+            rtol=1e-4,
+        )
+    finally:
+        torch.set_num_threads(threads)
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(1, 40), st.integers(5, 200), st.integers(0, 999), st.sampled_from([0.0, 2.0]))
+def test_layer_norm(rows, width, seed, offset):
+    torch.manual_seed(seed)
+    norm, plain = LayerNorm(width), torch.nn.LayerNorm(width)
+    with torch.no_grad():
+        plain.weight.copy_(norm.weight.normal_())
+        plain.bias.copy_(norm.bias.normal_())
+    spread = torch.randn(2, rows, width) + offset
+    learns_alike(norm, plain, spread.requires_grad_())
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(1, 400), st.integers(0, 999), st.sampled_from([0.1, 1.0, 30.0]))
+def test_gelu(count, seed, spread):
+    generator = torch.Generator().manual_seed(seed)
+    x = (spread * torch.randn(count, generator=generator)).requires_grad_()
+    learns_alike(Gelu(), torch.nn.GELU(), x)
+
+
+def test_gelu_of_every_size():
+    x = torch.linspace(-12, 12, 100_001)
+    exact = x.double() * torch.special.ndtr(x.double())
+    assert (kernels.bend(x) - exact).abs().max() < 1e-6

@@ -1,23 +1,14 @@
-/* What a CPU does in a Transformer beside large matrix products.
+/* What a CPU does beside large matrix products while a Transformer writes, a token at a time.
 
-   While it writes, a token at a time:
    decode_step    the decoder's layers for one new token of every row, and the logits after it
    log_sums       log Σ exp of every row of logits
    likeliest      the largest few of every row of logits, without sorting it
    move_rows      rows of what is remembered take other rows' places
 
-   While it learns:
-   drop           dropout by random bytes, added to what came in or not; also its gradient
-   drop_relu      the same of what is bent first; drop_relu_back its gradient
-   loss_rows      cross-entropy of rows of logits, which become their own gradient
-
    Each has a twin in torch, which it is tested against (tests/native). Products go to the sgemm that torch brings along;
    it wants Fortran's order, in which a row-major (rows, width) is a column-major (width, rows). Arrays are float32. */
 
-#include <math.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
+#include "vectors.h"
 
 typedef void (*product)(const char *, const char *, const int *, const int *, const int *, const float *, const float *,
                         const int *, const float *, const int *, const float *, float *, const int *);
@@ -51,38 +42,7 @@ struct step {
     float *logits;  /* (rows, vocabulary) */
 };
 
-static inline float exponential(float x) {
-    /* 2^n · e^r with |r| ≤ ln 2 / 2: n goes into the exponent's bits, e^r is a short series. */
-    const float rounder = 12582912.0f; /* 1.5 · 2^23: what is added to it is rounded to a whole number in its last bits */
-    x = x < -87.0f ? -87.0f : x;
-    x = x > 88.0f ? 88.0f : x;
-    float shifted = x * 1.44269504f + rounder, n = shifted - rounder;
-    float r = x - n * 0.693145752f - n * 1.42860677e-6f; /* ln 2 in two parts: n times the first is exact */
-    float series = 1.0f / 5040;
-    series = series * r + 1.0f / 720;
-    series = series * r + 1.0f / 120;
-    series = series * r + 1.0f / 24;
-    series = series * r + 1.0f / 6;
-    series = series * r + 0.5f;
-    series = series * r + 1.0f;
-    series = series * r + 1.0f;
-    uint32_t bits;
-    float power;
-    memcpy(&bits, &shifted, sizeof bits);
-    bits = (bits + 127) << 23; /* the rounder's own bits are shifted out */
-    memcpy(&power, &bits, sizeof power);
-    return series * power;
-}
-
 #define FEW 8 /* rows up to which a product is bound by reading its weights, and a call of sgemm costs more than it saves */
-
-typedef float eight __attribute__((vector_size(32)));
-
-static inline eight load(const float *from) {
-    eight found;
-    memcpy(&found, from, sizeof found);
-    return found;
-}
 
 /* Two outputs of all rows at once: their sums stay in registers, and a weight is read once. */
 static inline __attribute__((always_inline)) void product_of(const int rows, const float *x, int inside,
@@ -354,68 +314,4 @@ int move_rows(float *const *arrays, int count, const int64_t *targets, const int
     }
     free(between);
     return 0;
-}
-
-/* --- learning */
-
-/* out = [base +] x · scale where a random byte reaches the threshold, else [base +] 0 */
-void drop(const float *restrict base, const float *restrict x, const uint8_t *restrict bytes, int threshold, float scale,
-          int64_t count, float *restrict out) {
-    if (base) {
-        #pragma omp simd
-        for (int64_t i = 0; i < count; i++) out[i] = base[i] + (bytes[i] >= threshold ? x[i] * scale : 0.0f);
-    } else {
-        #pragma omp simd
-        for (int64_t i = 0; i < count; i++) out[i] = bytes[i] >= threshold ? x[i] * scale : 0.0f;
-    }
-}
-
-/* The same for what is bent by relu first. */
-void drop_relu(const float *restrict x, const uint8_t *restrict bytes, int threshold, float scale, int64_t count,
-               float *restrict out) {
-    #pragma omp simd
-    for (int64_t i = 0; i < count; i++) out[i] = (bytes[i] >= threshold) & (x[i] > 0.0f) ? x[i] * scale : 0.0f;
-}
-
-/* What came through had a gradient of scale, everything else none. */
-void drop_relu_back(const float *restrict out, const float *restrict gradient, float scale, int64_t count,
-                    float *restrict to_x) {
-    #pragma omp simd
-    for (int64_t i = 0; i < count; i++) to_x[i] = out[i] > 0.0f ? gradient[i] * scale : 0.0f;
-}
-
-/* Rows of logits, to which bias is added where there is one, become the gradient of their smoothed cross-entropy. It is added
-   up in *total, −log p in *plain, and the gradients by column in to_bias, where there is one. */
-void loss_rows(float *logits, int64_t rows, int64_t columns, const float *bias, const int64_t *targets, float smoothing,
-               double *total, double *plain, float *to_bias) {
-    const float evenly = smoothing / columns;
-    for (int64_t row = 0; row < rows; row++) {
-        float *x = logits + row * columns, top = -INFINITY, sum = 0.0f, all = 0.0f, right;
-        if (bias) {
-            #pragma omp simd
-            for (int64_t i = 0; i < columns; i++) x[i] += bias[i];
-        }
-        right = x[targets[row]];
-        #pragma omp simd reduction(max : top) reduction(+ : all)
-        for (int64_t i = 0; i < columns; i++) {
-            top = x[i] > top ? x[i] : top;
-            all += x[i];
-        }
-        #pragma omp simd reduction(+ : sum)
-        for (int64_t i = 0; i < columns; i++) {
-            x[i] = exponential(x[i] - top);
-            sum += x[i];
-        }
-        double level = top + log(sum);
-        *plain += level - right;
-        *total += level - (1.0 - smoothing) * right - smoothing * (all / columns);
-        float share = 1.0f / sum;
-        #pragma omp simd
-        for (int64_t i = 0; i < columns; i++) x[i] = x[i] * share - evenly;
-        x[targets[row]] -= 1.0f - smoothing;
-        if (to_bias) {
-            #pragma omp simd
-            for (int64_t i = 0; i < columns; i++) to_bias[i] += x[i];
-        }
-    }
 }

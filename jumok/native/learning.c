@@ -1,0 +1,123 @@
+/* What a CPU does beside large matrix products while a model learns: one pass over the numbers where torch makes several.
+
+   drop           dropout by random bytes, added to what came in or not; also its gradient
+   drop_relu      the same of what is bent first; drop_relu_back its gradient
+   bend           gelu; bend_back its gradient
+   normalise_rows layer norm, with what its gradient needs
+   loss_rows      cross-entropy of rows of logits, which become their own gradient
+
+   Each has a twin in torch, which it is tested against (tests/native). Arrays are float32. */
+
+#include "vectors.h"
+
+/* out = [base +] x · scale where a random byte reaches the threshold, else [base +] 0 */
+void drop(const float *restrict base, const float *restrict x, const uint8_t *restrict bytes, int threshold, float scale,
+          int64_t count, float *restrict out) {
+    if (base) {
+        #pragma omp simd
+        for (int64_t i = 0; i < count; i++) out[i] = base[i] + (bytes[i] >= threshold ? x[i] * scale : 0.0f);
+    } else {
+        #pragma omp simd
+        for (int64_t i = 0; i < count; i++) out[i] = bytes[i] >= threshold ? x[i] * scale : 0.0f;
+    }
+}
+
+/* The same for what is bent by relu first. */
+void drop_relu(const float *restrict x, const uint8_t *restrict bytes, int threshold, float scale, int64_t count,
+               float *restrict out) {
+    #pragma omp simd
+    for (int64_t i = 0; i < count; i++) out[i] = (bytes[i] >= threshold) & (x[i] > 0.0f) ? x[i] * scale : 0.0f;
+}
+
+/* What came through had a gradient of scale, everything else none. */
+void drop_relu_back(const float *restrict out, const float *restrict gradient, float scale, int64_t count,
+                    float *restrict to_x) {
+    #pragma omp simd
+    for (int64_t i = 0; i < count; i++) to_x[i] = out[i] > 0.0f ? gradient[i] * scale : 0.0f;
+}
+
+/* Φ(x), the share of a normal distribution below x, to 1.5e-7 (Abramowitz and Stegun 1964, 7.1.26), and e^(−x²/2). */
+static inline float share_below(float x, float *density) {
+    float size = fabsf(x) * 0.707106781f, t = 1.0f / (1.0f + 0.3275911f * size), power = exponential(-size * size);
+    float series = 1.061405429f;
+    series = series * t - 1.453152027f;
+    series = series * t + 1.421413741f;
+    series = series * t - 0.284496736f;
+    series = series * t + 0.254829592f;
+    float beyond = 0.5f * series * t * power;
+    *density = power;
+    return x < 0.0f ? beyond : 1.0f - beyond;
+}
+
+/* gelu (Hendrycks and Gimpel 2016): x Φ(x) */
+void bend(const float *restrict x, int64_t count, float *restrict out) {
+    #pragma omp simd
+    for (int64_t i = 0; i < count; i++) {
+        float density;
+        out[i] = x[i] * share_below(x[i], &density);
+    }
+}
+
+void bend_back(const float *restrict x, const float *restrict gradient, int64_t count, float *restrict to_x) {
+    #pragma omp simd
+    for (int64_t i = 0; i < count; i++) {
+        float density, below = share_below(x[i], &density);
+        to_x[i] = gradient[i] * (below + x[i] * density * 0.398942280f);
+    }
+}
+
+/* Layer norm of rows; the mean and 1 / deviation of each are kept for the gradient. */
+void normalise_rows(const float *restrict x, int64_t rows, int64_t width, const float *restrict scale,
+                    const float *restrict shift, float epsilon, float *restrict out, float *restrict means,
+                    float *restrict spreads) {
+    for (int64_t row = 0; row < rows; row++) {
+        const float *from = x + row * width;
+        float *into = out + row * width, mean = 0.0f, square = 0.0f;
+        #pragma omp simd reduction(+ : mean)
+        for (int64_t i = 0; i < width; i++) mean += from[i];
+        mean /= width;
+        #pragma omp simd reduction(+ : square)
+        for (int64_t i = 0; i < width; i++) square += (from[i] - mean) * (from[i] - mean);
+        const float spread = 1.0f / sqrtf(square / width + epsilon);
+        #pragma omp simd
+        for (int64_t i = 0; i < width; i++) into[i] = (from[i] - mean) * spread * scale[i] + shift[i];
+        means[row] = mean;
+        spreads[row] = spread;
+    }
+}
+
+/* Rows of logits, to which bias is added where there is one, become the gradient of their smoothed cross-entropy. It is added
+   up in *total, −log p in *plain, and the gradients by column in to_bias, where there is one. */
+void loss_rows(float *logits, int64_t rows, int64_t columns, const float *bias, const int64_t *targets, float smoothing,
+               double *total, double *plain, float *to_bias) {
+    const float evenly = smoothing / columns;
+    for (int64_t row = 0; row < rows; row++) {
+        float *x = logits + row * columns, top = -INFINITY, sum = 0.0f, all = 0.0f, right;
+        if (bias) {
+            #pragma omp simd
+            for (int64_t i = 0; i < columns; i++) x[i] += bias[i];
+        }
+        right = x[targets[row]];
+        #pragma omp simd reduction(max : top) reduction(+ : all)
+        for (int64_t i = 0; i < columns; i++) {
+            top = x[i] > top ? x[i] : top;
+            all += x[i];
+        }
+        #pragma omp simd reduction(+ : sum)
+        for (int64_t i = 0; i < columns; i++) {
+            x[i] = exponential(x[i] - top);
+            sum += x[i];
+        }
+        double level = top + log(sum);
+        *plain += level - right;
+        *total += level - (1.0 - smoothing) * right - smoothing * (all / columns);
+        float share = 1.0f / sum;
+        #pragma omp simd
+        for (int64_t i = 0; i < columns; i++) x[i] = x[i] * share - evenly;
+        x[targets[row]] -= 1.0f - smoothing;
+        if (to_bias) {
+            #pragma omp simd
+            for (int64_t i = 0; i < columns; i++) to_bias[i] += x[i];
+        }
+    }
+}

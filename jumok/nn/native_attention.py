@@ -1,0 +1,149 @@
+"""Attention of many short sequences in C while a model learns (native/attention.c), with its gradient.
+
+query, key, value as the linear layers wrote them (N, T, H · d) → mixed (N, T, H · d), ready for the output projection
+
+torch's fused kernel wants the heads apart, which is a copy of everything on the way in and out, and knows no gradient of a bias.
+"""
+
+import ctypes
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from jumok.native.build import kernels
+from jumok.native.kernels import address, serves, whole
+
+# N sequences · Q queries · K keys · H heads · d head width · W biases, taken in turns by the sequences
+
+LONGEST = 256  # keys; the weights of a head should stay in the cache
+
+
+class _Attention(ctypes.Structure):
+    """struct attention of attention.c."""
+
+    _fields_ = [
+        ("sequences", ctypes.c_int64),
+        *((name, ctypes.c_int) for name in ("heads", "queries", "keys", "width", "causal")),
+        ("scale", ctypes.c_float),
+        *((name, ctypes.c_int64) for name in ("query_sequence", "query_row", "key_sequence", "key_row")),
+        ("lengths", ctypes.c_void_p),
+        ("bias", ctypes.c_void_p),
+        ("biases", ctypes.c_int64),
+    ]
+
+
+def fits(query: Tensor, keys: int, head_width: int) -> bool:
+    """Return whether C serves in training for query (N, Q, …), so many keys, and heads of equally wide keys and values."""
+    return (
+        torch.is_grad_enabled()
+        and torch.get_num_threads() == 1  # worker processes have one each; the kernel knows no more
+        and head_width % 8 == 0
+        and keys <= LONGEST
+        and query.numel() > 0
+        and not torch.compiler.is_compiling()
+        and not torch.is_autocast_enabled("cpu")
+        and serves(query)
+    )
+
+
+def attend_to_itself(
+    joined: Tensor,
+    *,
+    heads: int,
+    scale: float,
+    lengths: Tensor | None = None,
+    causal: bool = False,
+    bias: Tensor | None = None,
+) -> Tensor:
+    """Return softmax(q kᵀ · scale + bias) v (N, T, H · d) of q, k and v side by side (N, T, 3 · H · d).
+
+    lengths (N,) are the real keys of each sequence, the first ones; bias is (W, H, T, T).
+    """
+    mixed: Tensor = _Attend.apply(joined, None, bias, lengths, heads, scale, causal)  # type: ignore[no-untyped-call]
+    return mixed
+
+
+def attend_to_another(
+    query: Tensor, key_value: Tensor, *, heads: int, scale: float, lengths: Tensor | None = None
+) -> Tensor:
+    """Return softmax(q kᵀ · scale) v (N, Q, H · d) of q (N, Q, H · d), and k and v side by side (N, K, 2 · H · d)."""
+    mixed: Tensor = _Attend.apply(query, key_value, None, lengths, heads, scale, False)  # type: ignore[no-untyped-call]
+    return mixed
+
+
+class _Attend(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any,
+        first: Tensor,
+        second: Tensor | None,
+        bias: Tensor | None,
+        lengths: Tensor | None,
+        heads: int,
+        scale: float,
+        causal: bool,
+    ) -> Tensor:
+        library = kernels()
+        assert library is not None
+        first, second = first.contiguous(), None if second is None else second.contiguous()
+        bias = None if bias is None else bias.contiguous()
+        query, key, value = _apart(first, second)
+        call = _describe(query, key, bias, lengths, heads=heads, scale=scale, causal=causal)
+        out = query.new_empty(query.shape)
+        sums = query.new_empty(len(query), heads, query.shape[1])
+        space = query.new_empty(library.attention_space(ctypes.byref(call)))
+        library.attend_all(
+            ctypes.byref(call),
+            address(query),
+            address(key),
+            address(value),
+            address(space),
+            address(out),
+            address(sums),
+        )
+        ctx.save_for_backward(first, second, bias, lengths, sums)
+        ctx.options = {"heads": heads, "scale": scale, "causal": causal}
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        library = kernels()
+        assert library is not None
+        first, second, bias, lengths, sums = ctx.saved_tensors
+        gradient = gradient.contiguous()
+        query, key, value = _apart(first, second)
+        call = _describe(query, key, bias, lengths, **ctx.options)
+        to_first, to_second = torch.empty_like(first), None if second is None else torch.empty_like(second)
+        to_query, to_key, to_value = _apart(to_first, to_second)
+        to_bias = None if bias is None else torch.zeros_like(bias)
+        space = query.new_empty(library.attention_space(ctypes.byref(call)))
+        library.attend_back(
+            ctypes.byref(call), address(query), address(key), address(value), address(gradient), address(sums),
+            address(space), address(to_query), address(to_key), address(to_value),
+            None if to_bias is None else address(to_bias),
+        )  # fmt: skip
+        return to_first, to_second, to_bias, None, None, None, None
+
+
+def _apart(first: Tensor, second: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
+    """Return views of queries, keys and values."""
+    if second is None:
+        query, key, value = first.chunk(3, dim=-1)
+    else:
+        query, (key, value) = first, second.chunk(2, dim=-1)
+    return query, key, value
+
+
+def _describe(
+    query: Tensor, key: Tensor, bias: Tensor | None, lengths: Tensor | None, *, heads: int, scale: float, causal: bool
+) -> _Attention:
+    return _Attention(
+        sequences=whole(len(query)), heads=heads, queries=query.shape[1], keys=key.shape[1],
+        width=query.shape[2] // heads, causal=int(causal), scale=scale,
+        query_sequence=whole(query.stride(0)), query_row=whole(query.stride(1)),
+        key_sequence=whole(key.stride(0)), key_row=whole(key.stride(1)),
+        lengths=None if lengths is None else lengths.data_ptr(),
+        bias=None if bias is None else bias.data_ptr(),
+        biases=whole(1 if bias is None else len(bias)),
+    )  # fmt: skip
