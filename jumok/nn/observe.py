@@ -4,7 +4,8 @@ with observe(model) as record:  every attention layer of that model computes its
     model(batch)
 record.maps → one AttentionMap a call of a layer; record.example(i) → the same, cut to one example's real length
 
-The recorder is a context variable that knows its model: other models and other threads keep their fast path.
+The recorder is a context variable that knows its model: other models and other threads keep their fast path. Layers of
+torch's own and of Hugging Face's models are made to show their weights, too (nn/foreign.py).
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,6 +15,8 @@ from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor, nn
+
+from jumok.nn.foreign import shown
 
 # B batch · H heads · Q queries · K keys
 
@@ -50,6 +53,11 @@ class AttentionRecord:
         path, layer = self.sites[module]
         self.maps.append(AttentionMap(path, kind, layer, weights.detach(), grid=grid))
 
+    def file_once(self, module: nn.Module, kind: str, weights: Tensor) -> None:
+        """Keep weights unless the layer inside module has handed over the very same."""
+        if not self.maps or self.maps[-1].weights.data_ptr() != weights.data_ptr():
+            self.file(module, kind, weights)
+
     def of_kind(self, kind: str) -> list[AttentionMap]:
         """Return the maps of one kind, lowest layer first."""
         return [found for found in self.maps if found.kind == kind]
@@ -76,7 +84,8 @@ def observe(model: nn.Module) -> Iterator[AttentionRecord]:
     record = AttentionRecord(sites=_sites(model))
     token = _records.set((*_records.get(), record))
     try:
-        yield record
+        with shown(model, records=lambda module: recorder_for(module) is record, file=record.file_once):
+            yield record
     finally:
         _records.reset(token)
         record.sites.clear()  # a record neither keeps the model alive nor goes on in tasks begun inside the block
