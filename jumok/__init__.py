@@ -13,8 +13,8 @@ _HOMES = {
     "evaluate": "jumok.api",
     "load": "jumok.api",
     "train": "jumok.api",
-    "AttentionMap": "jumok.nn.observe",
-    "AttentionRecord": "jumok.nn.observe",
+    "AttentionMap": "jumok.nn.record",
+    "AttentionRecord": "jumok.nn.record",
     "observe": "jumok.nn.observe",
     "JumokError": "jumok.errors",
 }
@@ -34,7 +34,8 @@ __all__ = [
 if TYPE_CHECKING:
     from jumok.api import Predictor, check, compare, evaluate, load, train
     from jumok.errors import JumokError
-    from jumok.nn.observe import AttentionMap, AttentionRecord, observe
+    from jumok.nn.observe import observe
+    from jumok.nn.record import AttentionMap, AttentionRecord
 
 
 def __getattr__(name: str) -> Any:

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from jumok.lens.picture import plain, save_png
 from jumok.lens.terminal import shade
-from jumok.nn.observe import AttentionMap
+from jumok.nn.record import AttentionMap
 
 SIDE = 3.2  # inches
 

@@ -18,7 +18,8 @@ from jumok.data.decode import BrokenPictureError, Pixels, open_picture, to_pixel
 from jumok.data.picture_store import PictureStore
 from jumok.data.pictures import SUFFIXES
 from jumok.errors import DataError
-from jumok.nn.observe import AttentionRecord, observe, rollout
+from jumok.nn.observe import observe
+from jumok.nn.record import AttentionRecord, rollout
 from jumok.predictors.base import Classifier, Verdict, ranked_verdict
 from jumok.tasks.picture_classification import ROWS, PictureClassification
 

@@ -20,7 +20,8 @@ from jumok.decoding.engine import stream
 from jumok.decoding.workers import one_thread, portions, processes_for, share
 from jumok.errors import ConfigError
 from jumok.evaluation.text import score_by_length, score_texts
-from jumok.nn.observe import AttentionRecord, observe
+from jumok.nn.observe import observe
+from jumok.nn.record import AttentionRecord
 from jumok.predictors.base import Predictor
 from jumok.tasks.pairs import Ids, collate
 from jumok.tasks.translation import Answer, Translation

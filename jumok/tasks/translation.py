@@ -29,7 +29,8 @@ from jumok.errors import ConfigError
 from jumok.evaluation.text import score_texts
 from jumok.nn.batch import PairBatch
 from jumok.nn.embeddings import load_word2vec
-from jumok.nn.observe import mean_over_heads, observe
+from jumok.nn.observe import observe
+from jumok.nn.record import mean_over_heads
 from jumok.recipe import Recipe
 from jumok.tasks.base import Task, refuse_batch_size
 from jumok.tasks.losses import Loss, vocabulary_loss

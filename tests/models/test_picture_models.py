@@ -13,8 +13,9 @@ from jumok.models.swin import Swin, SwinConfig
 from jumok.models.vit import ViT, ViTConfig
 from jumok.nn.batch import PictureBatch
 from jumok.nn.dropout import StochasticDepth, depth_rates
-from jumok.nn.observe import AttentionMap, observe, rollout
+from jumok.nn.observe import observe
 from jumok.nn.patches import GridPositions, Patches
+from jumok.nn.record import AttentionMap, rollout
 from jumok.nn.windows import (
     BiasedAttention,
     MergePatches,

@@ -13,7 +13,8 @@ from jumok.models.transformer import Transformer
 from jumok.nn.attention import SelfAttention
 from jumok.nn.batch import PairBatch
 from jumok.nn.masks import padding_mask
-from jumok.nn.observe import AttentionMap, AttentionRecord, mean_over_heads, observe, recorder_for
+from jumok.nn.observe import observe, recorder_for
+from jumok.nn.record import AttentionMap, AttentionRecord, mean_over_heads
 
 H, D = 3, 12
 

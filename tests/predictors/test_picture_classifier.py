@@ -8,7 +8,7 @@ from PIL import Image
 import jumok
 from jumok.data import shapes
 from jumok.errors import DataError
-from jumok.nn.observe import AttentionMap, AttentionRecord
+from jumok.nn.record import AttentionMap, AttentionRecord
 from jumok.predictors.picture_classifier import heat_of
 
 SETTINGS = [

@@ -12,7 +12,8 @@ from jumok.config import DecodingConfig
 from jumok.data.tokenizer import START
 from jumok.errors import ConfigError
 from jumok.job import build_model
-from jumok.nn.observe import mean_over_heads, observe
+from jumok.nn.observe import observe
+from jumok.nn.record import mean_over_heads
 from jumok.tasks import translation
 from jumok.tasks.pairs import collate
 
