@@ -118,6 +118,19 @@ class Tokenizer:
         """Return a readable name for each id: spaces as ▁, bytes of unfinished characters as <EC>."""
         return [self._label(int(index)) for index in ids]
 
+    def words(self, ids: Sequence[int]) -> list[int]:
+        """Return the number of the word that each id belongs to, counted from 0; a space begins a word, and so does a special."""
+        numbers: list[int] = []
+        before = ""
+        for index in ids:
+            label = self._label(int(index))
+            whole = self.kind == "word" or int(index) < len(SPECIALS)
+            whole = whole or (self.kind == "wordpiece" and not label.startswith("##"))
+            begins = not numbers or whole or before in SPECIALS or (label.startswith(SPACE) and before != SPACE)
+            numbers.append((numbers[-1] if numbers else -1) + begins)
+            before = label
+        return numbers
+
     def _label(self, index: int) -> str:
         token = self._tokens[index]
         if self.kind not in ("bpe", "byte") or index < len(SPECIALS):

@@ -113,6 +113,7 @@ class MultiHeadAttention(nn.Module, ABC):
                 mask = allowed if mask is None else mask & allowed
             weights = attention_weights(query, key, mask, scale=self.scale)  # (B, H, Q, K)
             if record is not None:
+                weights = record.edited(self, self.kind, weights)
                 sentences, heads, queries, keys = weights.shape
                 by_row = weights.view(sentences, heads, group, queries // group, keys).transpose(1, 2).flatten(0, 1)
                 record.file(self, self.kind, by_row)

@@ -15,6 +15,7 @@ from contextvars import ContextVar
 import torch
 from torch import nn
 
+from jumok.nn.edits import Edits
 from jumok.nn.foreign import shown
 from jumok.nn.record import AttentionRecord
 
@@ -29,12 +30,13 @@ def recorder_for(module: nn.Module) -> AttentionRecord | None:
 
 
 @contextmanager
-def observe(model: nn.Module) -> Iterator[AttentionRecord]:
+def observe(model: nn.Module, *, edits: Edits | None = None, keep: bool = True) -> Iterator[AttentionRecord]:
     """Record the attention of model's calls inside the block; outputs stay the same to rounding.
 
-    Blocks may stand inside each other: a call is filed once, by the innermost that observes its model.
+    Blocks may stand inside each other: a call is filed once, by the innermost that observes its model. With edits (nn/edits.py;
+    for jumok's own models), the calls leave something out; keep=False keeps no maps of them.
     """
-    record = AttentionRecord(sites=_sites(model))
+    record = AttentionRecord(sites=_sites(model), edits=edits or Edits(), keeps=keep)
     token = _records.set((*_records.get(), record))
     try:
         with shown(model, records=lambda module: recorder_for(module) is record, file=record.file_once):

@@ -9,6 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from jumok.nn.observe import recorder_for
 from jumok.nn.positions import sinusoid
 
 # B batch · C channels · H height · W width of the picture · p patch size · P patches · D width
@@ -73,7 +74,10 @@ class GridPositions(nn.Module):
 
     def forward(self, cells: Tensor, grid: tuple[int, int]) -> Tensor:
         """Return cells (B, P, D) of a grid with their positions added."""
-        return cells if self.kind == "none" else cells + self.encode(grid).to(cells)
+        record = recorder_for(self)
+        if self.kind == "none" or (record is not None and record.edits.without_positions):
+            return cells
+        return cells + self.encode(grid).to(cells)
 
     def extra_repr(self) -> str:
         return f"{self.kind}, grid={self.own_grid}"

@@ -11,6 +11,8 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
+from jumok.nn.observe import recorder_for
+
 # B batch · T tokens · E embedding width · P width of the position · D width of the model
 
 PositionKind = Literal["none", "index", "sinusoidal", "sinusoidal-halves", "learned"]
@@ -63,9 +65,12 @@ class Positions(nn.Module):
         """Return (B, T, D) of embeddings (B, T, E) whose first token stands at place first, one number or (B,)."""
         if self.kind == "none":
             return embeddings
+        record = recorder_for(self)
         places = torch.arange(embeddings.shape[1], device=embeddings.device)
         places = places + (first[:, None] if isinstance(first, Tensor) else first)  # (B, T) or (T,)
         encoding = self.encode(places).to(embeddings.dtype)
+        if record is not None and record.edits.without_positions:
+            encoding = torch.zeros_like(encoding)
         if self.join == "add":
             return embeddings + encoding
         return torch.cat([embeddings, encoding.expand(*embeddings.shape[:2], -1)], dim=-1)

@@ -11,6 +11,8 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
+from jumok.nn.edits import Edits
+
 # B batch · H heads · Q queries · K keys
 
 END = "[END]"  # the label of what closes a sequence, on which idle heads like to rest
@@ -93,11 +95,18 @@ class AttentionRecord:
 
     maps: list[AttentionMap] = field(default_factory=list)
     sites: dict[nn.Module, tuple[str, int]] = field(default_factory=dict, repr=False)
+    edits: Edits = field(default_factory=Edits, repr=False)
+    keeps: bool = True  # False: the calls are only edited
+
+    def edited(self, module: nn.Module, kind: str, weights: Tensor) -> Tensor:
+        """Return weights (B, H, Q, K) without what the edits leave out."""
+        return self.edits.apply(weights, path=self.sites[module][0], kind=kind)
 
     def file(self, module: nn.Module, kind: str, weights: Tensor, *, grid: tuple[int, int] | None = None) -> None:
         """Keep weights (B, H, Q, K) under the module's path; grid says how keys lie in a picture."""
-        path, layer = self.sites[module]
-        self.maps.append(AttentionMap(path, kind, layer, weights.detach(), grid=grid))
+        if self.keeps:
+            path, layer = self.sites[module]
+            self.maps.append(AttentionMap(path, kind, layer, weights.detach(), grid=grid))
 
     def file_once(self, module: nn.Module, kind: str, weights: Tensor) -> None:
         """Keep weights unless the layer inside module has handed over the very same."""

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from jumok.nn.attention import masked_softmax
+from jumok.nn.observe import recorder_for
 
 # B sentences · R rows (hypotheses) · Q queries · S source · D width · E width of the memory · A width of the keys
 
@@ -139,5 +140,7 @@ class StateAttention(nn.Module):
         rows, queries = query.shape[:2]
         grouped = query.reshape(len(memory), -1, query.shape[2])  # (B, group · Q, D)
         weights = masked_softmax(self.score(grouped, keys), mask[:, None])
+        if (record := recorder_for(self)) is not None:
+            weights = record.edited(self, "recurrent", weights[:, None])[:, 0]
         context = weights @ memory
         return context.view(rows, queries, -1), weights.view(rows, queries, -1)

@@ -172,6 +172,9 @@ class WindowAttention(nn.Module):
         query, key, value = joined.view(batch, count, length, 3, self.heads, -1).permute(3, 0, 1, 4, 2, 5)
         weights = (query @ key.transpose(-2, -1) * self.scale + bias).softmax(dim=-1)  # (B, N, H, L, L)
         if record is not None:
+            weights = record.edits.apply(weights.transpose(1, 2), path=record.sites[self][0], kind=self.kind).transpose(
+                1, 2
+            )
             record.file(self, self.kind, self.over_the_grid(weights, own=own, grid=grid), grid=own)
         mixed = self.weight_dropout(weights) @ value  # (B, N, H, L, d)
         return mixed.transpose(2, 3).reshape(batch, count, length, width // 3)

@@ -11,7 +11,8 @@ from jumok.config import DecodingConfig
 from jumok.data.store import PairStore
 from jumok.errors import ConfigError, MissingExtraError, RunError
 from jumok.export.ctranslate2 import ids_of, names_of
-from jumok.predictors.translator import Explanation, Translator
+from jumok.predictors.explanation import Explanation
+from jumok.predictors.translator import Translator
 from jumok.run import Run
 from jumok.tasks.pairs import Ids
 from jumok.tasks.translation import Answer, Translation
@@ -115,14 +116,7 @@ class ExportedTranslator(Translator):
         """Refuse: the engine hands out whole answers."""
         raise ConfigError(f"CTranslate2 shows no words while it writes; --stream needs the run itself: {self.origin}")
 
-    def explain(
-        self,
-        text: str,
-        *,
-        target: str | None = None,
-        options: DecodingConfig | None = None,
-        warn: Callable[[str], None] = lambda message: None,
-    ) -> Explanation:
+    def explain(self, text: str, **options: Any) -> Explanation:
         """Refuse: the engine keeps its attention to itself."""
         raise ConfigError(f"CTranslate2 shows no attention of its layers; look at the run itself: {self.origin}")
 

@@ -4,13 +4,10 @@ text → cut where too long → ids → task.answer → text; explain adds one t
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
-
-import numpy as np
-import torch
 
 from jumok.config import Corpus, DecodingConfig
 from jumok.data.sources import tidy
@@ -20,23 +17,15 @@ from jumok.decoding.engine import stream
 from jumok.decoding.workers import one_thread, portions, processes_for, share
 from jumok.errors import ConfigError
 from jumok.evaluation.text import score_by_length, score_texts
-from jumok.nn.observe import observe
-from jumok.nn.record import AttentionRecord
+from jumok.nn.edits import Edits
 from jumok.predictors.base import Predictor
-from jumok.tasks.pairs import Ids, collate
+from jumok.predictors.explaining import explain, worth_of_heads
+from jumok.predictors.explanation import Explanation, HeadWorth
+from jumok.tasks.pairs import Ids
 from jumok.tasks.translation import Answer, Translation
 
 SENTENCE_ENDS = ".!?。！？…;؟।"
 NO_SPACE_AFTER = "。！？"  # the next sentence follows at once
-
-
-@dataclass(frozen=True)
-class Explanation:
-    """An answer, and where the model looked while it was written."""
-
-    source: list[str]
-    answer: Answer
-    record: AttentionRecord  # maps of one example each (H, Q, K), with labels
 
 
 class Translator(Predictor):
@@ -181,39 +170,35 @@ class Translator(Predictor):
         if whole != shown:  # the rest never came
             yield whole[len(shown) :]
 
-    @torch.inference_mode()
     def explain(
         self,
         text: str,
         *,
         target: str | None = None,
         options: DecodingConfig | None = None,
+        without_heads: Iterable[tuple[str, int]] = (),
+        without_tokens: Iterable[int] = (),
+        without_positions: bool = False,
         warn: Callable[[str], None] = lambda message: None,
     ) -> Explanation:
         """Return the answer to text, or the given target, with the attention of every layer and head.
 
-        The answer is searched for at full speed; then one pass over its final ids is observed.
+        The answer is searched for at full speed; then one pass over its final ids is observed. Both may leave something
+        out: heads (the path of a layer and a number from 0), source tokens by their places, positions.
         """
-        ids = self.read([text], warn=warn)[0]
-        answer = (
-            self._given(target) if target is not None else self.search([ids], options=options or self.options)[0][0]
-        )
-        limit = int(getattr(self.model, "limit", 0)) or len(answer.ids) + 1
-        source, written = self.task.source_tokenizer.labels(list(ids)), answer.tokens[: limit - 1]
-        batch = collate([(ids, np.asarray(answer.ids[: limit - 1], dtype=np.int64))]).to(
-            next(self.model.parameters()).device
-        )
-        with observe(self.model) as record:
-            self.model.features(batch)  # type: ignore[operator]
-        keys, outputs = [*source, "[END]"], [*written, "[END]"]
-        labels: dict[str, tuple[list[str], list[str]]] = {
-            "encoder": (keys, keys),
-            "decoder": (outputs, ["[START]", *written]),
-        }
-        record.maps = [found.cut(*labels.get(found.kind, (outputs, keys))) for found in record.maps]
-        return Explanation(source, answer, record)
+        edits = Edits(frozenset(without_heads), frozenset(without_tokens), without_positions)
+        given = None if target is None else self.given(target)
+        return explain(self, self.read([text], warn=warn)[0], given=given, options=options or self.options, edits=edits)
 
-    def _given(self, text: str) -> Answer:
+    def importance(
+        self, text: str, *, target: str | None = None, options: DecodingConfig | None = None
+    ) -> tuple[Explanation, list[HeadWorth]]:
+        """Return an explanation, and what its answer loses without each head, the dearest first."""
+        explanation = self.explain(text, target=target, options=options)
+        return explanation, worth_of_heads(self, self.read([text])[0], explanation)
+
+    def given(self, text: str) -> Answer:
+        """Return a text as if it were our answer; its score is not known yet."""
         ids = self._target_ids(text)
         return Answer(text, 0.0, self.task.target_tokenizer.labels(ids), ids, 0.0, True)
 

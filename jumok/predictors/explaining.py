@@ -1,0 +1,110 @@
+"""How a translator's answer is explained: searched for at full speed, then looked at in one pass over its final ids.
+
+source ids → search → answer → one teacher-forced pass under observe → Explanation; without each head in turn → HeadWorth
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import nn
+
+from jumok.config import DecodingConfig
+from jumok.data.tokenizer import END
+from jumok.errors import ConfigError
+from jumok.nn.attention import MultiHeadAttention
+from jumok.nn.batch import PairBatch
+from jumok.nn.edits import Edits
+from jumok.nn.observe import observe
+from jumok.nn.scores import StateAttention
+from jumok.predictors.explanation import Explanation, HeadWorth, choices_of
+from jumok.tasks.pairs import Ids, collate
+from jumok.tasks.translation import Answer
+
+if TYPE_CHECKING:
+    from jumok.predictors.translator import Translator
+
+
+@torch.inference_mode()
+def explain(
+    translator: Translator, ids: Ids, *, given: Answer | None, options: DecodingConfig, edits: Edits
+) -> Explanation:
+    """Return the answer to a source, or the given one, explained; edits leave something out of search and pass."""
+    task, model = translator.task, translator.model
+    check_edits(model, edits)
+    if given is not None:
+        answers = [given]
+    elif edits == Edits():
+        answers = translator.search([ids], options=options)[0]
+    else:
+        with observe(model, edits=edits, keep=False):
+            answers = translator.search([ids], options=options)[0]
+    answer = answers[0]
+    batch, written = _forced(model, ids, answer)
+    with observe(model, edits=edits) as record:
+        logits = model(batch)[0]
+    chosen = [*written, END]
+    source, outputs = task.source_tokenizer.labels([*ids, END]), task.target_tokenizer.labels(chosen)
+    labels = {"encoder": (source, source), "decoder": (outputs, ["[START]", *outputs[:-1]])}
+    record.maps = [found.cut(*labels.get(found.kind, (outputs, source))) for found in record.maps]
+    choices = choices_of(logits, chosen, task.target_tokenizer.labels)
+    if given is not None:
+        total = sum(math.log(max(choice.probability, 1e-38)) for choice in choices)
+        answer = replace(answer, log_probability=total, score=total / len(choices) ** options.length_penalty)
+    return Explanation(
+        source[:-1],
+        answer,
+        record,
+        choices=choices,
+        others=tuple(answers[1:]),
+        source_words=tuple(task.source_tokenizer.words(list(ids))),
+        answer_words=tuple(task.target_tokenizer.words(written)),
+    )
+
+
+@torch.inference_mode()
+def worth_of_heads(translator: Translator, ids: Ids, explanation: Explanation) -> list[HeadWorth]:
+    """Return what an explained answer loses without each head, the dearest first."""
+    batch, written = _forced(translator.model, ids, explanation.answer)
+    chosen = torch.tensor([*written, END], device=batch.inputs.device)[:, None]
+
+    def likelihood(edits: Edits) -> float:
+        with observe(translator.model, edits=edits, keep=False):
+            logits = translator.model(batch)[0].float()
+        return float(logits.log_softmax(dim=-1).gather(1, chosen).sum())
+
+    whole, worth = likelihood(Edits()), []
+    for found in explanation.record.maps:
+        strongest = found.weights.amax(dim=-1).mean(dim=-1).tolist()
+        for one in found.summaries():
+            lost = whole - likelihood(Edits(frozenset({(one.path, one.head)})))
+            worth.append(
+                HeadWorth(one.path, one.kind, one.layer, one.head, lost, strongest[one.head], entropy=one.entropy)
+            )
+    return sorted(worth, key=lambda head: -head.lost)
+
+
+def check_edits(model: nn.Module, edits: Edits) -> None:
+    """Refuse to switch off what is not there."""
+    layers = {
+        path: module.heads if isinstance(module, MultiHeadAttention) else 1
+        for path, module in model.named_modules()
+        if isinstance(module, MultiHeadAttention | StateAttention)
+    }
+    for path, head in edits.heads:
+        if path not in layers:
+            raise ConfigError(f"there is no attention layer '{path}'; there are {', '.join(layers) or 'none'}")
+        if not 0 <= head < layers[path]:
+            raise ConfigError(f"{path} has {layers[path]} heads, counted from 0; there is no head {head}")
+
+
+def _forced(model: nn.Module, ids: Ids, answer: Answer) -> tuple[PairBatch, list[int]]:
+    """Return the batch of a source and its answer, and as much of the answer as the model takes."""
+    limit = int(getattr(model, "limit", 0)) or len(answer.ids) + 1
+    written = answer.ids[: limit - 1]
+    batch = collate([(ids, np.asarray(written, dtype=np.int64))])
+    return batch.to(next(model.parameters()).device), written
