@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import nn
@@ -43,7 +44,7 @@ def processes_for(sentences: int, *, wanted: int, portion: int, device: torch.de
 def one_thread(rows: int, model: nn.Module) -> Iterator[None]:
     """Use one thread inside the block where a few rows of a small model would only make two wait for each other."""
     threads = torch.get_num_threads()
-    small = rows <= FEW_ROWS and sum(parameter.numel() for parameter in model.parameters()) <= SMALL
+    small = rows <= FEW_ROWS and _size(model) <= SMALL
     if threads == 1 or not small:
         yield
         return
@@ -52,6 +53,16 @@ def one_thread(rows: int, model: nn.Module) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(threads)
+
+
+def _size(model: nn.Module) -> int:
+    """Return how many parameters a model has; counted once, since a sentence may take less time than counting."""
+    if model not in _sizes:
+        _sizes[model] = sum(parameter.numel() for parameter in model.parameters())
+    return _sizes[model]
+
+
+_sizes: WeakKeyDictionary[nn.Module, int] = WeakKeyDictionary()
 
 
 def portions(lengths: Sequence[int], *, processes: int, portion: int) -> list[Portion]:
