@@ -191,7 +191,8 @@ class Search:
         if shared:
             given = logits[:, :-1].float()
             places = tokens[:, 1:] if words is None else torch.searchsorted(words, rows.prefix[:, :shared].contiguous())
-            log_probabilities = given.gather(2, places.to(given.device)[..., None])[..., 0] - given.logsumexp(dim=2)
+            chosen = given.gather(2, places.to(given.device)[..., None])[..., 0]
+            log_probabilities = chosen - log_sums(given.flatten(0, 1)).view_as(chosen)  # as in every later step
             rows.tokens[:, :shared] = rows.prefix[:, :shared]
             rows.log_probabilities[:, :shared] = log_probabilities.cpu()
             rows.total = log_probabilities.sum(dim=1).cpu()
