@@ -16,6 +16,9 @@ _HOMES = {
     "AttentionMap": "jumok.nn.record",
     "AttentionRecord": "jumok.nn.record",
     "observe": "jumok.nn.observe",
+    "load_record": "jumok.lens.storage",
+    "save_record": "jumok.lens.storage",
+    "show": "jumok.lens.html",
     "JumokError": "jumok.errors",
 }
 __all__ = [
@@ -27,13 +30,18 @@ __all__ = [
     "compare",
     "evaluate",
     "load",
+    "load_record",
     "observe",
+    "save_record",
+    "show",
     "train",
 ]
 
 if TYPE_CHECKING:
     from jumok.api import Predictor, check, compare, evaluate, load, train
     from jumok.errors import JumokError
+    from jumok.lens.html import show
+    from jumok.lens.storage import load_record, save_record
     from jumok.nn.observe import observe
     from jumok.nn.record import AttentionMap, AttentionRecord
 

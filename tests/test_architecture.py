@@ -29,7 +29,7 @@ ALLOWED = {
     "export": LEAVES | {"data", "nn"},
     "catalogue": LEAVES | {"models", "tasks"},
     "run": LEAVES | {"catalogue", "data"},
-    "predictors": LEAVES | {"run", "export", "tasks", "data", "decoding", "evaluation", "nn"},
+    "predictors": LEAVES | {"run", "export", "tasks", "data", "decoding", "evaluation", "nn", "lens"},
     "comparison": LEAVES | {"predictors", "data", "evaluation", "lens"},
     "exporting": LEAVES | {"export", "predictors", "run"},
     "doctor": LEAVES | {"tasks", "data", "training"},

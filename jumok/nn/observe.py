@@ -30,13 +30,16 @@ def recorder_for(module: nn.Module) -> AttentionRecord | None:
 
 
 @contextmanager
-def observe(model: nn.Module, *, edits: Edits | None = None, keep: bool = True) -> Iterator[AttentionRecord]:
+def observe(
+    model: nn.Module, *, edits: Edits | None = None, keep: bool = True, details: bool = False
+) -> Iterator[AttentionRecord]:
     """Record the attention of model's calls inside the block; outputs stay the same to rounding.
 
     Blocks may stand inside each other: a call is filed once, by the innermost that observes its model. With edits (nn/edits.py;
-    for jumok's own models), the calls leave something out; keep=False keeps no maps of them.
+    for jumok's own models), the calls leave something out; keep=False keeps no maps of them. With details, jumok's
+    own layers also keep what their weights were computed from (AttentionMap.parts), and its models their positions.
     """
-    record = AttentionRecord(sites=_sites(model), edits=edits or Edits(), keeps=keep)
+    record = AttentionRecord(sites=_sites(model), edits=edits or Edits(), keeps=keep, details=details)
     token = _records.set((*_records.get(), record))
     try:
         with shown(model, records=lambda module: recorder_for(module) is record, file=record.file_once):

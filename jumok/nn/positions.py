@@ -71,6 +71,8 @@ class Positions(nn.Module):
         encoding = self.encode(places).to(embeddings.dtype)
         if record is not None and record.edits.without_positions:
             encoding = torch.zeros_like(encoding)
+        if record is not None:
+            record.file_positions(self, self.kind, self.join, encoding)
         if self.join == "add":
             return embeddings + encoding
         return torch.cat([embeddings, encoding.expand(*embeddings.shape[:2], -1)], dim=-1)

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from jumok.nn.edits import Edits
+from jumok.nn.parts import AttentionParts, PositionTable, joined
 
 # B batch · H heads · Q queries · K keys
 
@@ -30,11 +31,13 @@ class AttentionMap:
     queries: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
     grid: tuple[int, int] | None = None  # rows and columns, where keys are the cells of a picture
+    parts: AttentionParts | None = None  # what the weights were computed from, where observe was asked for details
 
     def cut(self, queries: Sequence[str], keys: Sequence[str], row: int = 0) -> "AttentionMap":
         """Return the map of example row, cut to as many queries and keys as there are labels."""
         weights = self.weights[row, :, : len(queries), : len(keys)]
-        return replace(self, weights=weights, queries=tuple(queries), keys=tuple(keys))
+        parts = None if self.parts is None else self.parts.cut(len(queries), len(keys), row)
+        return replace(self, weights=weights, queries=tuple(queries), keys=tuple(keys), parts=parts)
 
     def merged(self, queries: Sequence[int], keys: Sequence[int]) -> "AttentionMap":
         """Return the map of words, given the word of each query and key, counted from 0.
@@ -45,7 +48,12 @@ class AttentionMap:
         count = torch.bincount(torch.tensor(queries, device=by_key.device)).to(by_key.dtype)
         weights = _sums(by_key, queries, dim=-2) / count[:, None]
         return replace(
-            self, weights=weights, queries=_joined(self.queries, queries), keys=_joined(self.keys, keys), grid=None
+            self,
+            weights=weights,
+            queries=_joined(self.queries, queries),
+            keys=_joined(self.keys, keys),
+            grid=None,
+            parts=None,  # a word has no single query or key
         )
 
     def summaries(self) -> list["HeadSummary"]:
@@ -97,16 +105,32 @@ class AttentionRecord:
     sites: dict[nn.Module, tuple[str, int]] = field(default_factory=dict, repr=False)
     edits: Edits = field(default_factory=Edits, repr=False)
     keeps: bool = True  # False: the calls are only edited
+    details: bool = False  # True: maps keep their parts, and positions are kept
+    positions: list[PositionTable] = field(default_factory=list)
+    _noted: list[AttentionParts] = field(default_factory=list, repr=False)  # of the calls since the last map
 
     def edited(self, module: nn.Module, kind: str, weights: Tensor) -> Tensor:
         """Return weights (B, H, Q, K) without what the edits leave out."""
         return self.edits.apply(weights, path=self.sites[module][0], kind=kind)
 
+    def note(self, parts: AttentionParts) -> None:
+        """Keep parts for the map that is filed next."""
+        if self.keeps and self.details:
+            self._noted.append(parts.detached())
+
     def file(self, module: nn.Module, kind: str, weights: Tensor, *, grid: tuple[int, int] | None = None) -> None:
         """Keep weights (B, H, Q, K) under the module's path; grid says how keys lie in a picture."""
         if self.keeps:
             path, layer = self.sites[module]
-            self.maps.append(AttentionMap(path, kind, layer, weights.detach(), grid=grid))
+            parts = joined(self._noted) if self._noted else None
+            self._noted.clear()
+            self.maps.append(AttentionMap(path, kind, layer, weights.detach(), grid=grid, parts=parts))
+
+    def file_positions(self, module: nn.Module, kind: str, join: str, encoding: Tensor) -> None:
+        """Keep the encoding (T, P) of a sequence's places, or the first of (B, T, P)."""
+        if self.keeps and self.details:
+            table = encoding.detach() if encoding.dim() == 2 else encoding.detach()[0]
+            self.positions.append(PositionTable(self.sites[module][0], kind, join, table))
 
     def file_once(self, module: nn.Module, kind: str, weights: Tensor) -> None:
         """Keep weights unless the layer inside module has handed over the very same."""

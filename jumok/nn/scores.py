@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from jumok.nn.attention import masked_softmax
 from jumok.nn.observe import recorder_for
+from jumok.nn.parts import AttentionParts, one_mask
 
 # B sentences · R rows (hypotheses) · Q queries · S source · D width · E width of the memory · A width of the keys
 
@@ -140,7 +141,24 @@ class StateAttention(nn.Module):
         rows, queries = query.shape[:2]
         grouped = query.reshape(len(memory), -1, query.shape[2])  # (B, group · Q, D)
         weights = masked_softmax(self.score(grouped, keys), mask[:, None])
-        if (record := recorder_for(self)) is not None:
+        record = recorder_for(self)
+        if record is not None:
             weights = record.edited(self, "recurrent", weights[:, None])[:, 0]
         context = weights @ memory
+        if record is not None and record.details:
+            record.note(self._parts(grouped, memory, keys, mask, context).rows(rows // len(memory)))
         return context.view(rows, queries, -1), weights.view(rows, queries, -1)
+
+    def _parts(self, query: Tensor, memory: Tensor, keys: Tensor, mask: Tensor, context: Tensor) -> AttentionParts:
+        """Return what a look was computed from, as one head."""
+        additive = self.score if isinstance(self.score, MLPScore) else None
+        asked = query if additive is None else additive.of_query(query)
+        shape = (len(query), 1, query.shape[1], keys.shape[1])
+        return AttentionParts(
+            asked[:, None],
+            keys[:, None],
+            memory[:, None],
+            context,
+            mask=one_mask(mask[:, None, None], shape),
+            vector=None if additive is None else additive.vector.weight[0],
+        )

@@ -31,7 +31,13 @@ if TYPE_CHECKING:
 
 @torch.inference_mode()
 def explain(
-    translator: Translator, ids: Ids, *, given: Answer | None, options: DecodingConfig, edits: Edits
+    translator: Translator,
+    ids: Ids,
+    *,
+    given: Answer | None,
+    options: DecodingConfig,
+    edits: Edits,
+    details: bool = False,
 ) -> Explanation:
     """Return the answer to a source, or the given one, explained; edits leave something out of search and pass."""
     task, model = translator.task, translator.model
@@ -45,12 +51,15 @@ def explain(
             answers = translator.search([ids], options=options)[0]
     answer = answers[0]
     batch, written = _forced(model, ids, answer)
-    with observe(model, edits=edits) as record:
+    with observe(model, edits=edits, details=details) as record:
         logits = model(batch)[0]
     chosen = [*written, END]
     source, outputs = task.source_tokenizer.labels([*ids, END]), task.target_tokenizer.labels(chosen)
-    labels = {"encoder": (source, source), "decoder": (outputs, ["[START]", *outputs[:-1]])}
+    begun = ["[START]", *outputs[:-1]]
+    labels = {"encoder": (source, source), "decoder": (outputs, begun)}
     record.maps = [found.cut(*labels.get(found.kind, (outputs, source))) for found in record.maps]
+    sides = (source, begun)  # a model reads the source first
+    record.positions = [found.cut(side) for found, side in zip(record.positions, sides, strict=False)]
     choices = choices_of(logits, chosen, task.target_tokenizer.labels)
     if given is not None:
         total = sum(math.log(max(choice.probability, 1e-38)) for choice in choices)
@@ -63,6 +72,7 @@ def explain(
         others=tuple(answers[1:]),
         source_words=tuple(task.source_tokenizer.words(list(ids))),
         answer_words=tuple(task.target_tokenizer.words(written)),
+        text=task.source_tokenizer.decode(list(ids)),
     )
 
 

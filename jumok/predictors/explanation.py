@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from torch import Tensor
 
 from jumok.data.tokenizer import SPACE
+from jumok.lens.html import Page, make_page
+from jumok.lens.view import Side, View
 from jumok.nn.record import AttentionRecord
 from jumok.tasks.translation import Answer
 
@@ -37,21 +39,57 @@ class Explanation:
     others: tuple[Answer, ...] = ()  # further answers of the search, best first
     source_words: tuple[int, ...] = ()  # the word of each source token
     answer_words: tuple[int, ...] = ()
+    text: str = ""  # that was asked about
 
     def in_words(self) -> "Explanation":
-        """Return the same with words instead of subwords: weights added up over keys, averaged over queries."""
-        source = [*self.source_words, _next(self.source_words)]  # the end is a word of its own
-        answer = [*self.answer_words, _next(self.answer_words)]
-        begun = [0, *(word + 1 for word in self.answer_words)]  # the start comes first where the decoder looks back
-        groups = {"encoder": (source, source), "decoder": (answer, begun)}
-        maps = [found.merged(*groups.get(found.kind, (answer, source))) for found in self.record.maps]
+        """Return the same with words instead of subwords: weights added up over keys, averaged over queries.
+
+        A word is as likely as its pieces together; its rivals are those of its first piece, where it was decided.
+        """
+        sides = self.sides()
+        maps = [found.merged(*(side.words for side in sides[found.kind])) for found in self.record.maps]
         return replace(
             self,
             source=_words(self.source, self.source_words),
             record=AttentionRecord([replace(found, queries=_spaced(found.queries), keys=_spaced(found.keys)) for found in maps]),
+            choices=_choices_of_words(self.choices, sides[""][0].words),
             source_words=tuple(range(_next(self.source_words))),
             answer_words=tuple(range(_next(self.answer_words))),
         )  # fmt: skip
+
+    def sides(self) -> dict[str, tuple[Side, Side]]:
+        """Return what looks at what in each kind of attention seen."""
+        end = "[END]"
+        outputs = tuple(choice.token for choice in self.choices)
+        source = Side("source", (*self.source, end), (*self.source_words, _next(self.source_words)))
+        output = Side("output", outputs, (*self.answer_words, _next(self.answer_words)))
+        # The start comes first where the decoder looks back.
+        begun = Side("output so far", ("[START]", *outputs[:-1]), (0, *(word + 1 for word in self.answer_words)))
+        known = {"encoder": (source, source), "decoder": (output, begun), "": (output, source)}
+        return {kind: known.get(kind, known[""]) for kind in ["", *self.record.kinds]}
+
+    def view(self, name: str = "", *, worth: "Sequence[HeadWorth]" = ()) -> View:
+        """Return what a page shows of this; worth are the heads' (Translator.importance)."""
+        sides = self.sides()
+        return View(
+            name or "answer",
+            self.record,
+            sides,
+            output=sides[""][0],
+            source=self.text,
+            answer=self.answer.text,
+            choices=[(choice.token, choice.probability, choice.rivals) for choice in self.choices],
+            answers=[(answer.text, answer.score) for answer in (self.answer, *self.others)],
+            worth=[(head.path, head.head, head.lost, head.strongest) for head in worth],
+        )
+
+    def page(self) -> Page:
+        """Return the page that shows this."""
+        return make_page([self.view()])
+
+    def _repr_html_(self) -> str:
+        """Show the page in a notebook."""
+        return self.page()._repr_html_()
 
 
 @dataclass(frozen=True)
@@ -81,6 +119,15 @@ def choices_of(
         rivals = tuple(zip(names, (share for _, share in others), strict=True))
         found.append(Choice(name, float(shares[step, token]), rivals))
     return tuple(found)
+
+
+def _choices_of_words(choices: Sequence[Choice], words: Sequence[int]) -> tuple[Choice, ...]:
+    """Return the choice of each word, given the word of each token."""
+    names = _words([choice.token for choice in choices], words)
+    shares, rivals = [1.0] * len(names), [choices[list(words).index(word)].rivals for word in range(len(names))]
+    for choice, word in zip(choices, words, strict=True):
+        shares[word] *= choice.probability
+    return tuple(map(Choice, names, shares, rivals))
 
 
 def _next(words: Sequence[int]) -> int:

@@ -179,16 +179,19 @@ class Translator(Predictor):
         without_heads: Iterable[tuple[str, int]] = (),
         without_tokens: Iterable[int] = (),
         without_positions: bool = False,
+        details: bool = False,
         warn: Callable[[str], None] = lambda message: None,
     ) -> Explanation:
         """Return the answer to text, or the given target, with the attention of every layer and head.
 
         The answer is searched for at full speed; then one pass over its final ids is observed. Both may leave something
-        out: heads (the path of a layer and a number from 0), source tokens by their places, positions.
+        out: heads (the path of a layer and a number from 0), source tokens by their places, positions. With details, maps
+        keep the queries, keys and values that they were computed from.
         """
         edits = Edits(frozenset(without_heads), frozenset(without_tokens), without_positions)
         given = None if target is None else self.given(target)
-        return explain(self, self.read([text], warn=warn)[0], given=given, options=options or self.options, edits=edits)
+        ids = self.read([text], warn=warn)[0]
+        return explain(self, ids, given=given, options=options or self.options, edits=edits, details=details)
 
     def importance(
         self, text: str, *, target: str | None = None, options: DecodingConfig | None = None

@@ -1,0 +1,156 @@
+"""A page that shows attention: one HTML file that needs nothing else, to be opened, mailed or shown in a notebook.
+
+views → JSON and packed numbers (lens/packing.py) ┐
+lens/page/: page.html, page.css, JavaScript modules ┴→ one text
+
+The modules import each other by name, as a browser would have it; here each becomes a function that is called once, in
+an order in which every module stands behind those it needs. So a page also works from a file, without a server.
+"""
+
+import html
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jumok.errors import DataError
+from jumok.lens.packing import Packing
+from jumok.lens.view import NOTHING_TO_SHOW, Side, View
+from jumok.nn.parts import AttentionParts
+from jumok.nn.record import AttentionRecord
+
+PIECES = Path(__file__).parent / "page"
+IMPORT = re.compile(r'^import \{ ([^}]*) \} from "\./([a-z]+)\.js";$', re.MULTILINE)
+EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const|class) (\w+))", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page as text; a notebook shows it where it is the last value of a cell."""
+
+    html: str
+
+    def save(self, path: str | Path) -> None:
+        """Write the page to a file, whole or not at all."""
+        target = Path(path)
+        part = target.with_name(f".{target.name}.part")
+        try:
+            part.write_text(self.html, encoding="utf-8")
+            part.replace(target)
+        except OSError as error:
+            raise DataError(f"{target} cannot be written: {error.strerror}; choose another file") from None
+        finally:
+            part.unlink(missing_ok=True)
+
+    def _repr_html_(self) -> str:
+        """Return the page in a frame of its own, so that its styles and a notebook's do not meet."""
+        inside = html.escape(self.html, quote=True)
+        return f'<iframe srcdoc="{inside}" style="width: 100%; height: 46rem; border: 0" title="jumok"></iframe>'
+
+
+def show(record: AttentionRecord | Any) -> Page:
+    """Return the page of a record, or of an explanation."""
+    return make_page([View.of_record(record)]) if isinstance(record, AttentionRecord) else record.page()
+
+
+def make_page(views: Sequence[View], *, words: bool = True) -> Page:
+    """Return the page of one or more views; words says whether it opens with words or with subwords."""
+    packing = Packing()
+    runs = [_run(view, packing) for view in views]
+    data = {"runs": runs, "arrays": packing.places, "words": words}
+    title = f"{views[0].source} → {views[0].answer}" if views[0].source else views[0].name
+    filled = {
+        "title": html.escape(f"{title} · jumok"),
+        "style": (PIECES / "page.css").read_text(encoding="utf-8"),
+        "data": json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c"),
+        "numbers": packing.text(),
+        "script": joined_modules(),
+    }
+    skeleton = (PIECES / "page.html").read_text(encoding="utf-8")
+    return Page(re.sub(r"\{\{(\w+)\}\}", lambda found: filled[found[1]], skeleton))
+
+
+@cache
+def joined_modules() -> str:
+    """Return all modules as one script: a function each, called behind those that it imports from."""
+    sources = {path.stem: path.read_text(encoding="utf-8") for path in sorted(PIECES.glob("*.js"))}
+    order: list[str] = []
+
+    def place(name: str) -> None:
+        if name not in order:
+            for _, needed in IMPORT.findall(sources[name]):
+                place(needed)
+            order.append(name)
+
+    place("main")
+    return "\n".join(_as_function(name, sources[name]) for name in order)
+
+
+def _as_function(name: str, source: str) -> str:
+    """Return a module as `const nameModule = (() => { …; return { exported }; })();`."""
+    exported = ", ".join(EXPORT.findall(source))
+    body = EXPORT.sub("", IMPORT.sub(r"const { \1 } = \2Module;", source))
+    return f"const {name}Module = (() => {{\n{body}return {{ {exported} }};\n}})();"
+
+
+def _run(view: View, packing: Packing) -> dict[str, Any]:
+    """Return what the page is told of one view."""
+    sides: list[Side] = []
+
+    def number(side: Side) -> int:
+        if side not in sides:
+            sides.append(side)
+        return sides.index(side)
+
+    maps = [
+        {
+            "path": found.path,
+            "kind": found.kind,
+            "layer": found.layer,
+            "queries": number(view.sides[found.kind][0]),
+            "keys": number(view.sides[found.kind][1]),
+            "weights": packing.exact(found.weights),
+            "parts": None if found.parts is None else _parts(found.parts, packing),
+        }
+        for found in view.record.maps
+    ]
+    positions = [
+        {
+            "path": one.path,
+            "kind": one.kind,
+            "join": one.join,
+            "labels": one.labels,
+            "table": packing.rounded(one.table),
+        }
+        for one in view.record.positions
+    ]
+    return {
+        "name": view.name,
+        "source": view.source,
+        "answer": view.answer,
+        "note": "" if maps else NOTHING_TO_SHOW,
+        "facts": view.facts,
+        "output": number(view.output),
+        "maps": maps,
+        "positions": positions,
+        "choices": [{"token": token, "probability": share, "rivals": rivals} for token, share, rivals in view.choices],
+        "answers": [{"text": text, "score": score} for text, score in view.answers],
+        "worth": [{"path": path, "head": head, "lost": lost, "strongest": most} for path, head, lost, most in view.worth],
+        "sides": [{"name": side.name, "labels": side.labels, "words": side.words} for side in sides],
+    }  # fmt: skip
+
+
+def _parts(parts: AttentionParts, packing: Packing) -> dict[str, Any]:
+    """Return where the parts of one map lie."""
+    return {
+        "query": packing.rounded(parts.query),
+        "key": packing.rounded(parts.key),
+        "value": packing.rounded(parts.value),
+        "output": packing.rounded(parts.output),
+        "scale": parts.scale,
+        "mask": None if parts.mask is None else packing.truths(parts.mask),
+        "vector": None if parts.vector is None else packing.rounded(parts.vector),
+    }

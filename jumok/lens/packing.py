@@ -1,0 +1,46 @@
+"""Numbers packed into text: exact where a page shows them, 16 bits where it computes with them.
+
+arrays → bytes of equal weight side by side, which deflate shortens → base64; where each array lies goes into the JSON
+"""
+
+import base64
+import zlib
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+LEVELS = 32767  # of a number of 16 bits, each way from 0
+
+
+class Packing:
+    """Collect arrays; each is known by its number."""
+
+    def __init__(self) -> None:
+        self.places: list[dict[str, Any]] = []
+        self._bytes = bytearray()
+
+    def exact(self, array: Tensor) -> int:
+        """Add numbers as they are (float32)."""
+        return self._add(array.float().numpy(force=True).astype("<f4"), scale=1.0)
+
+    def rounded(self, array: Tensor) -> int:
+        """Add numbers as 16 bits: right to a 65,000th of the largest."""
+        numbers = array.float().numpy(force=True)
+        scale = float(np.abs(numbers).max(initial=0.0)) / LEVELS or 1.0
+        return self._add(np.round(numbers / scale).astype("<i2"), scale=scale)
+
+    def truths(self, array: Tensor) -> int:
+        """Add true and false."""
+        return self._add(array.numpy(force=True).astype("u1"), scale=1.0)
+
+    def text(self) -> str:
+        """Return everything as base64."""
+        return base64.b64encode(zlib.compress(bytes(self._bytes), level=9)).decode("ascii")
+
+    def _add(self, numbers: np.ndarray, *, scale: float) -> int:
+        place = {"type": numbers.dtype.str.lstrip("<|"), "shape": numbers.shape, "start": len(self._bytes)}
+        self.places.append(place if scale == 1.0 else place | {"scale": scale})
+        planes = np.ascontiguousarray(numbers).reshape(-1).view("u1").reshape(-1, numbers.itemsize).T
+        self._bytes += planes.tobytes()
+        return len(self.places) - 1

@@ -1,0 +1,93 @@
+"""A record kept for later: one safetensors file, its tensors by number, everything else as JSON in the file's head.
+
+AttentionRecord → FILE.safetensors → AttentionRecord; nothing is ever unpickled
+"""
+
+import json
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from jumok.errors import DataError
+from jumok.nn.parts import AttentionParts, PositionTable
+from jumok.nn.record import AttentionMap, AttentionRecord
+
+FORMAT = 1
+HEAD = "jumok_record"  # the one entry of the file's head that is ours
+
+
+def save_record(record: AttentionRecord, path: str | Path) -> None:
+    """Write the maps and positions of a record to a file, whole or not at all."""
+    tensors: dict[str, Tensor] = {}
+    head = {
+        "format": FORMAT,
+        "maps": [_taken_apart(found, f"maps.{number}", tensors) for number, found in enumerate(record.maps)],
+        "positions": [_taken_apart(found, f"positions.{n}", tensors) for n, found in enumerate(record.positions)],
+    }
+    target = Path(path)
+    part = target.with_name(f".{target.name}.part")
+    try:
+        save_file(tensors, part, metadata={HEAD: json.dumps(head, ensure_ascii=False)})
+        part.replace(target)
+    except (OSError, SafetensorError) as error:
+        raise DataError(f"{target} cannot be written ({error}); choose a file in a folder that exists") from None
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def load_record(path: str | Path) -> AttentionRecord:
+    """Return the record that save_record wrote."""
+    try:
+        with safe_open(path, framework="pt") as file:
+            head = json.loads((file.metadata() or {})[HEAD])
+            if head["format"] != FORMAT:
+                raise DataError(f"{path} is of format {head['format']}, this jumok reads {FORMAT}; upgrade jumok")
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - it is no dict
+        maps = [_map(facts, f"maps.{number}", tensors) for number, facts in enumerate(head["maps"])]
+        positions = [_table(facts, f"positions.{n}", tensors) for n, facts in enumerate(head["positions"])]
+    except FileNotFoundError:
+        raise DataError(f"there is no file {path}; jumok.save_record(record, FILE) writes one") from None
+    except (OSError, SafetensorError, ValueError, KeyError, TypeError, AttributeError) as error:
+        reason = f"{type(error).__name__}: {error}".splitlines()[0]
+        raise DataError(
+            f"{path} is no whole record of attention ({reason}); jumok.save_record(record, FILE) writes one"
+        ) from None
+    return AttentionRecord(maps, positions=positions)
+
+
+def _taken_apart(found: Any, name: str, tensors: dict[str, Tensor]) -> dict[str, Any]:
+    """Return what is no tensor of a dataclass, and put its tensors under their names."""
+    facts: dict[str, Any] = {}
+    for field in fields(found):
+        value = getattr(found, field.name)
+        if isinstance(value, Tensor):
+            tensors[f"{name}.{field.name}"] = value.detach().cpu().clone().contiguous()  # nothing is shared in a file
+        elif isinstance(value, AttentionParts):
+            facts[field.name] = _taken_apart(value, f"{name}.{field.name}", tensors)
+        else:
+            facts[field.name] = value
+    return facts
+
+
+def _map(facts: dict[str, Any], name: str, tensors: dict[str, Tensor]) -> AttentionMap:
+    """Return a map; a file that was changed by hand must not give one whose labels and weights differ."""
+    weights = tensors[f"{name}.weights"]
+    queries, keys, grid = tuple(facts["queries"]), tuple(facts["keys"]), facts["grid"]
+    if weights.dim() not in (3, 4) or (queries and (len(queries), len(keys)) != tuple(weights.shape[-2:])):
+        raise ValueError(f"{name} has weights of shape {tuple(weights.shape)}")
+    parts = None
+    if facts.get("parts") is not None:
+        query, key, value, output = (tensors[f"{name}.parts.{part}"] for part in ("query", "key", "value", "output"))
+        mask, vector = (tensors.get(f"{name}.parts.{part}") for part in ("mask", "vector"))
+        parts = AttentionParts(query, key, value, output, float(facts["parts"]["scale"]), mask, vector)
+    where = str(facts["path"]), str(facts["kind"]), int(facts["layer"])
+    return AttentionMap(*where, weights, queries, keys, (grid[0], grid[1]) if grid else None, parts)
+
+
+def _table(facts: dict[str, Any], name: str, tensors: dict[str, Tensor]) -> PositionTable:
+    where = str(facts["path"]), str(facts["kind"]), str(facts["join"])
+    return PositionTable(*where, tensors[f"{name}.table"], tuple(facts["labels"]))

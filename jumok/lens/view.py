@@ -1,0 +1,62 @@
+"""What a page is told of one model and one text, whatever kind of model it was.
+
+Explanation or AttentionRecord → View → lens/html.py
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from jumok.errors import ConfigError
+from jumok.nn.record import AttentionMap, AttentionRecord
+
+NOTHING_TO_SHOW = "This model has no attention to show: all that its decoder knows of the source is one vector."
+
+
+@dataclass(frozen=True)
+class Side:
+    """A sequence of tokens that looks, or is looked at."""
+
+    name: str
+    labels: tuple[str, ...]
+    words: tuple[int, ...] = ()  # the word of each token, counted from 0; empty where it is not known
+
+
+@dataclass(frozen=True)
+class View:
+    """An answer and its record, ready to be drawn. Maps are of one example (H, Q, K) and have labels."""
+
+    name: str
+    record: AttentionRecord
+    sides: Mapping[str, tuple[Side, Side]]  # who looks at whom, by kind of attention
+    output: Side  # what was written, its end included
+    source: str = ""
+    answer: str = ""
+    choices: Sequence[tuple[str, float, Sequence[tuple[str, float]]]] = ()  # token, probability, rivals
+    answers: Sequence[tuple[str, float]] = ()  # the search's answers with their scores, best first
+    worth: Sequence[tuple[str, int, float, float]] = ()  # path, head, score lost without it, its strongest weight
+    facts: Mapping[str, str] = field(default_factory=dict)  # told as they are
+
+    @classmethod
+    def of_record(cls, record: AttentionRecord, *, name: str = "") -> "View":
+        """Return the view of any record: the first example of each map, with numbers where there are no labels."""
+        if not record.maps:
+            raise ConfigError("the record is empty: call the model inside `with observe(model) as record:` first")
+        maps = [_labelled(found) for found in record.maps]
+        sides = {found.kind: (Side("looks", found.queries), Side("is looked at", found.keys)) for found in maps}
+        for found in maps:
+            if (found.queries, found.keys) != tuple(side.labels for side in sides[found.kind]):
+                raise ConfigError(
+                    f"the maps of kind '{found.kind}' are of different sequences: observe one call of the model at a time"
+                )
+        whole = AttentionRecord(maps, positions=record.positions)
+        return cls(name or "a record of attention", whole, sides, output=next(iter(sides.values()))[0])
+
+
+def _labelled(found: AttentionMap) -> AttentionMap:
+    """Return the map of the first example, tokens named by their places where they have no names."""
+    if found.weights.dim() == 3 and found.queries:
+        return found
+    queries, keys = (tuple(str(place + 1) for place in range(count)) for count in found.weights.shape[-2:])
+    if found.weights.dim() == 4:
+        return found.cut(found.queries or queries, found.keys or keys)
+    return replace(found, queries=queries, keys=keys)

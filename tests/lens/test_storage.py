@@ -1,0 +1,82 @@
+"""Records on disk: what comes back is what was saved, and a damaged file says so."""
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+import jumok
+from jumok.errors import DataError
+from jumok.nn.parts import AttentionParts, PositionTable
+from jumok.nn.record import AttentionMap, AttentionRecord
+
+LABELS = st.text(min_size=0, max_size=4)
+SIZES = st.integers(1, 4)
+
+
+@st.composite
+def maps(draw):
+    heads, queries, keys, width = (draw(SIZES) for _ in range(4))
+    torch.manual_seed(draw(st.integers(0, 99)))
+    labelled = draw(st.booleans())
+    mask = torch.rand(queries, keys) > 0.5 if draw(st.booleans()) else None
+    vector = torch.randn(width) if draw(st.booleans()) else None
+    parts = AttentionParts(
+        torch.randn(heads, queries, width), torch.randn(heads, keys, width), torch.randn(heads, keys, 3),
+        torch.randn(queries, 5), draw(st.floats(0.1, 1.0)), mask, vector,
+    )  # fmt: skip
+    return AttentionMap(
+        draw(LABELS), draw(st.sampled_from(["encoder", "cross"])), draw(st.integers(0, 9)),
+        torch.rand(heads, queries, keys, dtype=draw(st.sampled_from([torch.float32, torch.bfloat16]))),
+        tuple(draw(st.lists(LABELS, min_size=queries, max_size=queries))) if labelled else (),
+        tuple(draw(st.lists(LABELS, min_size=keys, max_size=keys))) if labelled else (),
+        draw(st.none() | st.tuples(SIZES, SIZES)),
+        parts if draw(st.booleans()) else None,
+    )  # fmt: skip
+
+
+def same(one, other):
+    """Whether two of anything are alike, tensors bit by bit."""
+    if isinstance(one, torch.Tensor):
+        return one.dtype == other.dtype and one.equal(other)
+    if isinstance(one, AttentionMap | AttentionParts | PositionTable):
+        return type(one) is type(other) and all(same(value, vars(other)[name]) for name, value in vars(one).items())
+    if isinstance(one, list):
+        return len(one) == len(other) and all(map(same, one, other))
+    return one == other
+
+
+@given(st.lists(maps(), max_size=3), st.lists(LABELS, max_size=3))
+def test_what_comes_back_is_what_was_saved(tmp_path_factory, found, labels):
+    file = tmp_path_factory.mktemp("record") / "record.safetensors"
+    table = PositionTable("places", "learned", "add", torch.randn(len(labels), 2), tuple(labels))
+    jumok.save_record(AttentionRecord(found, positions=[table]), file)
+    back = jumok.load_record(file)
+    assert same(back.maps, found)
+    assert same(back.positions, [table])
+    assert [path.name for path in file.parent.iterdir()] == ["record.safetensors"]
+
+
+def test_maps_that_share_memory_are_saved_each(tmp_path):
+    weights = torch.rand(2, 3, 5)
+    jumok.save_record(AttentionRecord([AttentionMap("a", "x", 0, weights), AttentionMap("b", "x", 1, weights[:, 1:])]), tmp_path / "r")  # fmt: skip
+    assert jumok.load_record(tmp_path / "r").maps[1].weights.equal(weights[:, 1:])
+
+
+def test_a_damaged_file_gives_one_sentence(tmp_path):
+    file = tmp_path / "record.safetensors"
+    jumok.save_record(AttentionRecord([AttentionMap("a", "x", 0, torch.rand(2, 3, 5), tuple("abc"), tuple("vwxyz"))]), file)  # fmt: skip
+    whole = file.read_bytes()
+    for broken in (b"", whole[: len(whole) // 2], whole[:-8], b"x" * 100, whole.replace(b"jumok_record", b"jumok_recora"),
+                   whole.replace(b'\\"c\\"]', b'\\"c\\"}'), whole.replace(b'\\"maps\\"', b'\\"mops\\"')):  # fmt: skip
+        file.write_bytes(broken)
+        with pytest.raises(DataError, match=r"record.safetensors is no whole record of attention \(.*\); jumok.save_record") as caught:  # fmt: skip
+            jumok.load_record(file)
+        assert "\n" not in str(caught.value)
+    file.write_bytes(whole.replace(b'\\"format\\": 1', b'\\"format\\": 7'))
+    with pytest.raises(DataError, match=r"is of format 7, this jumok reads 1; upgrade jumok"):
+        jumok.load_record(file)
+    with pytest.raises(DataError, match="there is no file"):
+        jumok.load_record(tmp_path / "nothing")
+    with pytest.raises(DataError, match="cannot be written"):
+        jumok.save_record(AttentionRecord(), tmp_path / "no" / "folder")
