@@ -78,14 +78,30 @@ def predictor_class(task: str) -> type[Predictor]:
 
 
 def load(
-    run: str | Path, *, checkpoint: str = "best", device: str = "auto", engine: str = "", int8: bool = False
+    run: str | Path,
+    *,
+    to: str = "",
+    checkpoint: str = "best",
+    device: str = "auto",
+    engine: str = "",
+    int8: bool = False,
 ) -> Predictor:
     """Return a run's model ready for use, with its best weights unless another checkpoint is named.
 
-    engine is 'jumok' or 'ctranslate2', by default what the folder was made for; int8 takes numbers of 8 bits, for which
+    to is the target language of a translator that has several, where a call names none. engine is 'jumok' or 'ctranslate2', by default what the folder was made for; int8 takes numbers of 8 bits, for which
     it needs CTranslate2. A run is exported to it at the first use, into its own folder.
     """
-    opened = Run.open(run)
+    predictor = _load(Run.open(run), checkpoint=checkpoint, device=device, engine=engine, int8=int8)
+    if to:
+        from jumok.predictors.translator import Translator
+
+        if not isinstance(predictor, Translator):
+            raise ConfigError(f"--to {to} is for translation; {run} is a run of {predictor.run.recipe.task}")
+        predictor.to = predictor.language(to)
+    return predictor
+
+
+def _load(opened: Run, *, checkpoint: str, device: str, engine: str, int8: bool) -> Predictor:
     if engine not in ("", *ENGINES):
         raise ConfigError(f"--engine {engine}: {did_you_mean(engine, ENGINES)}")
     exported = opened.facts.get("engine", "jumok")
@@ -176,6 +192,7 @@ def load_for(
     kind: type[Kind],
     run: str | Path,
     *,
+    to: str = "",
     checkpoint: str = "best",
     device: str = "auto",
     engine: str = "",
@@ -186,7 +203,7 @@ def load_for(
     found = predictor_class(task)
     if not issubclass(found, kind):
         raise ConfigError(f"{run} is a run of {task}: use jumok {found.verb}, not jumok {kind.verb}")
-    predictor = load(run, checkpoint=checkpoint, device=device, engine=engine, int8=int8)
+    predictor = load(run, to=to, checkpoint=checkpoint, device=device, engine=engine, int8=int8)
     assert isinstance(predictor, kind)
     return predictor
 
@@ -198,13 +215,14 @@ def evaluate(
     source: str | Path | None = None,
     target: str | Path | None = None,
     data: str | Path | None = None,
+    to: str = "",
     checkpoint: str = "best",
     options: DecodingConfig | None = None,
     beam: int | None = None,
     progress: Callable[[str, int, int], None] = lambda label, done, total: None,
 ) -> dict[str, dict[str, Any]]:
-    """Return the scores of each corpus of a split, or of files of one's own, by label."""
-    predictor = run if isinstance(run, Predictor) else load(run, checkpoint=checkpoint)
+    """Return the scores of each corpus of a split, or of files of one's own, by label; to chooses a target language."""
+    predictor = run if isinstance(run, Predictor) else load(run, to=to, checkpoint=checkpoint)
     options = options or predictor.options
     if beam is not None:
         options = DecodingConfig.parse(options.model_dump() | {"beam": beam}, "decoding")
@@ -232,6 +250,7 @@ def compare(
     source: str | Path | None = None,
     target: str | Path | None = None,
     data: str | Path | None = None,
+    to: str = "",
     checkpoint: str = "best",
     beam: int | None = None,
     png: str | Path | None = None,
@@ -239,7 +258,7 @@ def compare(
 ) -> "dict[str, Comparison]":
     """Return runs side by side on each corpus of a split, or on two files, by label; the first run is the baseline.
 
-    png draws BLEU against the length of the source. progress is told run, sentences done since the last call, and all.
+    to is the target language of runs that have several. png draws BLEU against the length of the source. progress is told run, sentences done since the last call, and all.
     """
     from jumok.comparison import compare_runs, draw_lengths, name_runs
     from jumok.lens.picture import check_can_draw
@@ -254,6 +273,8 @@ def compare(
         if not isinstance(predictor, Translator):
             raise ConfigError(f"{run} is a run of {predictor.run.recipe.task}; compare is for translation")
         _look_in(predictor, data)
+        if to and predictor.task.languages:
+            predictor.to = predictor.language(to)
         predictors[name] = predictor
     files = {"source": Path(source) if source else None, "target": Path(target) if target else None}
     stores = [predictor.stores(split, **files) for predictor in predictors.values()]

@@ -22,7 +22,7 @@ from jumok.config import DecodingConfig
 from jumok.data.store import PairStore
 from jumok.errors import ConfigError, DataError
 from jumok.evaluation.significance import Significance, paired_bootstrap
-from jumok.evaluation.text import LengthBucket, score_by_length, score_texts
+from jumok.evaluation.text import LengthBucket, score_by_length, score_texts, tokenization
 from jumok.lens.picture import save_png
 from jumok.predictors.translator import Translator
 
@@ -104,10 +104,15 @@ def compare_runs(
 ) -> dict[str, Comparison]:
     """Return a comparison for each corpus of the first run; every run must have its sentences."""
     corpora = same_sentences(predictors, stores)  # before the first of them spends its time on translating
-    return {
-        label: _compare(predictors, texts, checkpoint=checkpoint, beam=beam, progress=progress)
-        for label, texts in corpora.items()
-    }
+    comparisons = {}
+    for label, texts in corpora.items():
+        # One run may be told the target language of what another translates in its only direction.
+        languages = [
+            predictor.task.languages_of(next(store for store in of_run.values() if _texts(store) == texts))
+            for predictor, of_run in zip(predictors.values(), stores, strict=True)
+        ]
+        comparisons[label] = _compare(predictors, texts, languages, checkpoint=checkpoint, beam=beam, progress=progress)
+    return comparisons
 
 
 def same_sentences(predictors: Mapping[str, Translator], stores: Sequence[Mapping[str, PairStore]]) -> dict[str, Texts]:
@@ -148,6 +153,7 @@ def _difference(wanted: Texts, found: Texts) -> str:
 def _compare(
     predictors: Mapping[str, Translator],
     texts: Texts,
+    languages: Sequence[Sequence[str]],
     *,
     checkpoint: str,
     beam: int | None,
@@ -156,16 +162,17 @@ def _compare(
     sources, references = [source for source, _ in texts], [reference for _, reference in texts]
     words = [len(source.split()) for source in sources]
     answered = [
-        _translate(predictor, sources, beam=beam, progress=partial(_tell, progress, name, len(sources)))
-        for name, predictor in predictors.items()
+        _translate(predictor, sources, to=to, beam=beam, progress=partial(_tell, progress, name, len(sources)))
+        for (name, predictor), to in zip(predictors.items(), languages, strict=True)
     ]
     written = [answers.texts for answers in answered]
-    bleu, bleu_signature = paired_bootstrap(written, references, metric=BLEU(tokenize="13a"))
+    tokenize = tokenization(references, next((to[0] for to in languages if to[0]), ""))
+    bleu, bleu_signature = paired_bootstrap(written, references, metric=BLEU(tokenize=tokenize))
     chrf, chrf_signature = paired_bootstrap(written, references, metric=CHRF())
     runs = []
     for number, ((name, predictor), answers) in enumerate(zip(predictors.items(), answered, strict=True)):
-        scores = score_texts(answers.texts, references)
-        buckets = score_by_length(answers.texts, references, words, buckets=FIFTHS)
+        scores = score_texts(answers.texts, references, tokenize=tokenize)
+        buckets = score_by_length(answers.texts, references, words, buckets=FIFTHS, tokenize=tokenize)
         trained, speed = training_time(predictor.run.folder, checkpoint)
         facts = predictor.to_dict()
         runs.append(
@@ -205,15 +212,20 @@ class _Answered:
 
 
 def _translate(
-    predictor: Translator, sources: list[str], *, beam: int | None, progress: Callable[[int], None]
+    predictor: Translator,
+    sources: list[str],
+    *,
+    to: Sequence[str],
+    beam: int | None,
+    progress: Callable[[int], None],
 ) -> _Answered:
     options = predictor.options
     if beam is not None:
         options = DecodingConfig.parse(options.model_dump() | {"beam": beam}, "decoding")
-    predictor.answers(sources[:WARM_UP], options=options)
+    predictor.answers(sources[:WARM_UP], to=to[:WARM_UP], options=options)
     cut: list[str] = []
     started = time.perf_counter()
-    found = predictor.answers(sources, options=options, progress=progress, warn=cut.append)
+    found = predictor.answers(sources, to=to, options=options, progress=progress, warn=cut.append)
     seconds = time.perf_counter() - started
     best = [answers[0] for answers in found]
     tokens = sum(len(answer.ids) + answer.finished for answer in best)

@@ -22,7 +22,7 @@ from jumok.run import Run
 
 SENTENCES = 200  # held out, that both must answer alike
 Tell = Callable[[int], None]
-Answers = Callable[[Sequence[str], DecodingConfig, Tell], list[tuple[str, float]]]
+Answers = Callable[[Sequence[str], Sequence[str], DecodingConfig, Tell], list[tuple[str, float]]]  # texts, languages
 
 
 def export_run(
@@ -40,17 +40,17 @@ def export_run(
         raise ConfigError(f"{predictor.run.folder} is no run of a translator; jumok exports those to {kind}")
     if folder.exists() and any(folder.iterdir()):
         raise RunError(f"{folder} is there already; choose another folder, or remove it")
-    sentences = list(texts) or held_out(predictor)
+    given = [(text, predictor.language()) for text in texts] or held_out(predictor)
+    sentences, languages = [text for text, _ in given], [language for _, language in given]
     kept = {key: getattr(predictor.options, key) for key in ("beam", "length_penalty")}
     options = DecodingConfig(**kept) if kind != "onnx" else DecodingConfig(beam=1)  # its graphs come without a search
     fresh = folder.with_name(f".{folder.name}.new")
     shutil.rmtree(fresh, ignore_errors=True)
     try:
         theirs = KINDS[kind](predictor, fresh)
-        ours = [
-            (best.text, best.score) for best, *_ in predictor.answers(sentences, options=options, progress=progress)
-        ]
-        parity = compare(sentences, ours, theirs(sentences, options, progress))
+        found = predictor.answers(sentences, to=languages, options=options, progress=progress)
+        ours = [(best.text, best.score) for best, *_ in found]
+        parity = compare(sentences, ours, theirs(sentences, languages, options, progress))
         if not parity.holds:
             raise RunError(f"the export of {predictor.run.folder} to {kind} is wrong and was not kept: {parity}")
         parity.save(fresh / "parity.json")
@@ -72,8 +72,11 @@ def to_ctranslate2(predictor: Translator, folder: Path) -> Answers:
     }
     made = Run.create(folder, predictor.run.recipe, tokenizers=predictor.task.tokenizers, facts=facts)
 
-    def answers(texts: Sequence[str], options: DecodingConfig, progress: Tell) -> list[tuple[str, float]]:
-        found = ExportedTranslator(made, predictor.task).answers(texts, options=options, progress=progress)
+    def answers(
+        texts: Sequence[str], languages: Sequence[str], options: DecodingConfig, progress: Tell
+    ) -> list[tuple[str, float]]:
+        exported = ExportedTranslator(made, predictor.task)
+        found = exported.answers(texts, to=languages, options=options, progress=progress)
         return [(best.text, best.score) for best, *_ in found]
 
     return answers
@@ -81,8 +84,15 @@ def to_ctranslate2(predictor: Translator, folder: Path) -> Answers:
 
 def to_huggingface(predictor: Translator, folder: Path) -> Answers:
     """Write in Hugging Face's layout; return how its library answers."""
+    if predictor.task.languages:
+        raise ConfigError(
+            f"{predictor.run.folder} is told its target language ({', '.join(predictor.task.languages)}) by a tag, which "
+            "Hugging Face's tokenizers cannot put before a text; export it to ctranslate2 or onnx"
+        )
     write_huggingface(predictor.model, predictor.task.tokenizers, predictor.options, folder)
-    return lambda texts, options, progress: answer_with_transformers(folder, texts, options=options, progress=progress)
+    return lambda texts, languages, options, progress: answer_with_transformers(
+        folder, texts, options=options, progress=progress
+    )
 
 
 def to_onnx(predictor: Translator, folder: Path) -> Answers:
@@ -91,8 +101,10 @@ def to_onnx(predictor: Translator, folder: Path) -> Answers:
     for name, tokenizer in predictor.task.tokenizers.items():
         tokenizer.save(folder / f"{name}.json")
 
-    def answers(texts: Sequence[str], options: DecodingConfig, progress: Tell) -> list[tuple[str, float]]:
-        sources = predictor.read(texts)
+    def answers(
+        texts: Sequence[str], languages: Sequence[str], options: DecodingConfig, progress: Tell
+    ) -> list[tuple[str, float]]:
+        sources = predictor.read(texts, to=languages)
         limit = int(getattr(predictor.model, "limit", 0))
         limits = [min(n, limit) if limit else n for n in (2 * (len(ids) + 1) + 10 for ids in sources)]
         found = write_greedily(folder, [ids.tolist() for ids in sources], limits)
@@ -109,9 +121,11 @@ KINDS: dict[str, Callable[[Translator, Path], Answers]] = {
 }
 
 
-def held_out(predictor: Translator) -> list[str]:
-    """Return sentences of the run's val data."""
+def held_out(predictor: Translator) -> list[tuple[str, str]]:
+    """Return sentences of the run's val data, and the target language of each."""
     found = [
-        store.text(number)[0] for store in predictor.task.open_split("val").values() for number in range(len(store))
+        (store.text(number)[0], language)
+        for store in predictor.task.open_split("val").values()
+        for number, language in enumerate(predictor.task.languages_of(store))
     ]
     return found[:: max(len(found) // SENTENCES, 1)][:SENTENCES]

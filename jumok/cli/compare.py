@@ -26,6 +26,7 @@ def compare(
     source: Path | None = typer.Option(None, "--source", help="A file of your own to translate …"),
     target: Path | None = typer.Option(None, "--target", help="… and its reference translations."),
     data: Path | None = typer.Option(None, "--data", help="The data folder, where it has moved since training."),
+    to: str = typer.Option("", "--to", help="The target language of runs that have several."),
     beam: int | None = typer.Option(
         None, "--beam", min=1, help="Hypotheses kept a sentence, for every run; each run's own otherwise."
     ),
@@ -47,7 +48,7 @@ def compare(
         raise ConfigError("--markdown and --json are both given; choose one")
     with bar(error_console(), "translating", None) as advance:
         comparisons = api.compare(
-            runs, split=split, source=source, target=target, data=data, beam=beam, checkpoint=checkpoint, png=png,
+            runs, split=split, source=source, target=target, data=data, to=to, beam=beam, checkpoint=checkpoint, png=png,
             progress=lambda name, done, total: advance(done),
         )  # fmt: skip
     if as_json:

@@ -16,6 +16,7 @@ def evaluate(
     source: Path | None = typer.Option(None, "--source", help="A file of your own to score (or to translate …"),
     target: Path | None = typer.Option(None, "--target", help="… with its reference translations)."),
     data: Path | None = typer.Option(None, "--data", help="The data folder, where it has moved since training."),
+    to: str = typer.Option("", "--to", help="Only what is translated to this language, of a run that has several."),
     beam: int | None = typer.Option(None, "--beam", min=1, help="Hypotheses kept a sentence; 1 = greedy."),
     length_penalty: float | None = typer.Option(
         None, "--length-penalty", help="Power of the length that scores are divided by."
@@ -42,7 +43,7 @@ def evaluate(
     from jumok.config import DecodingConfig
 
     console = error_console()
-    predictor = api.load(run, checkpoint=checkpoint, engine=engine, int8=int8)
+    predictor = api.load(run, to=to, checkpoint=checkpoint, engine=engine, int8=int8)
     changes = {"beam": beam, "length_penalty": length_penalty, "shortlist": shortlist}
     options = DecodingConfig.parse(
         predictor.options.model_dump() | {k: v for k, v in changes.items() if v is not None}, "decoding"

@@ -19,6 +19,7 @@ def translate(
     texts: list[str] = typer.Argument(
         None, metavar="[TEXT]...", help="Sentences; none: a line of standard input each."
     ),
+    to: str = typer.Option("", "--to", help="The target language of a run that has several: ko, en, …"),
     in_file: Path | None = typer.Option(None, "--in", help="Read lines from a file (.gz allowed)."),
     out_file: Path | None = typer.Option(None, "--out", help="Write translations to a file."),
     beam: int | None = typer.Option(None, "--beam", min=1, help="Hypotheses kept a sentence; 1 = greedy."),
@@ -74,7 +75,8 @@ def translate(
         raise ConfigError(f"--in {in_file}: there is no such file")
     if stream and (as_json or n_best):
         raise ConfigError("--stream shows one translation while it is written; leave out --json and --n-best")
-    predictor = api.load_for(Translator, run, checkpoint=checkpoint, engine=engine, int8=int8)
+    predictor = api.load_for(Translator, run, to=to, checkpoint=checkpoint, engine=engine, int8=int8)
+    predictor.language()  # a run of several directions is refused before anything is read or shown
     given = {
         "beam": beam,
         "n_best": n_best,

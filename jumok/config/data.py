@@ -1,5 +1,6 @@
 """The [data] of a recipe about text: pairs of sentences, running text, or texts and their classes."""
 
+import re
 from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
@@ -7,6 +8,7 @@ from pydantic import Field, field_validator, model_validator
 from jumok.config.section import Section, one_is_a_list, one_or_its_name
 from jumok.errors import ConfigError
 
+LANGUAGE = re.compile(r"[A-Za-z][A-Za-z0-9]*(-[A-Za-z0-9]+)*")
 A_SET_OR_FILES = '[data] needs either set = "NAME" (a built-in set, see jumok list) or train = {…} (files)'
 
 
@@ -19,6 +21,9 @@ class Corpus(Section):
     file: str = Field("", description="one .tsv, .csv, .jsonl or .parquet with both sides (.gz allowed)")
     source_column: int | str = Field(0, description="column of the source: number from 0, or name in the header")
     target_column: int | str = Field(1, description="column of the target: number from 0, or name in the header")
+    swap: bool = Field(False, description="read it backwards: the target is the source")
+    to: str = Field("", description="target language (ko, en, …), for a model of several; it is told by a tag")
+    weight: float = Field(1.0, gt=0.0, description="how often an epoch draws each pair, in train")
 
     @model_validator(mode="after")
     def one_kind_of_file(self) -> Self:
@@ -30,10 +35,25 @@ class Corpus(Section):
             )
         return self
 
+    @field_validator("to")
+    @classmethod
+    def to_is_a_language(cls, value: str) -> str:
+        if value and not LANGUAGE.fullmatch(value):
+            raise ConfigError(f"to = '{value}': must be the code of a language, such as ko, en or pt-BR")
+        return value
+
     @property
     def label(self) -> str:
         """The corpus' name in tables."""
-        return self.name or (self.file or self.source).rsplit("/", 1)[-1]
+        return self.name or self._with_direction((self.file or self.source).rsplit("/", 1)[-1])
+
+    @property
+    def full_label(self) -> str:
+        """The same with the whole path, where labels would be alike."""
+        return self.name or self._with_direction(self.file or self.source)
+
+    def _with_direction(self, label: str) -> str:
+        return f"{label} → {self.to}" if self.to else label
 
 
 class ParallelData(Section):
@@ -69,6 +89,37 @@ class ParallelData(Section):
         if self.set and self.train:
             raise ConfigError(A_SET_OR_FILES)
         return self
+
+    @model_validator(mode="after")
+    def every_direction_is_learnt(self) -> Self:
+        known = self.languages
+        learnt = f"train has {', '.join(known)}" if known else "give those of train a target language, too"
+        for corpus in (*self.train, *self.val, *self.test):
+            if known and not corpus.to:
+                raise ConfigError(
+                    f"[data] '{corpus.label}' does not say its target language, though others do; "
+                    f"give it one, such as to = '{known[0]}'"
+                )
+            if corpus.to and corpus.to not in known:
+                raise ConfigError(
+                    f"[data] '{corpus.label}' has to = '{corpus.to}', which no corpus of train has; {learnt}"
+                )
+        return self
+
+    @model_validator(mode="after")
+    def weights_are_for_train(self) -> Self:
+        for corpus in (*self.val, *self.test):
+            if corpus.weight != 1.0:
+                raise ConfigError(
+                    f"[data] '{corpus.label}' has weight = {corpus.weight:g}, but val and test are scored pair by pair; "
+                    "only corpora of train have a weight"
+                )
+        return self
+
+    @property
+    def languages(self) -> list[str]:
+        """The target languages that are told by a tag, sorted; none where there is one direction only."""
+        return sorted({corpus.to for corpus in self.train if corpus.to})
 
 
 class TextFile(Section):

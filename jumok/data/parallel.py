@@ -6,7 +6,7 @@ files or built-in set → pairs of text → tokenizers (trained on train) → Pa
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -20,7 +20,7 @@ from jumok.data.corpora import Progress, Split
 from jumok.data.fetch import DOWNLOADS, data_home
 from jumok.data.files import content_hash, find_file
 from jumok.data.sources import read_pairs, tidy
-from jumok.data.store import PairStore, build_pair_store
+from jumok.data.store import PairStore, Part, build_pair_store
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import ConfigError, DataError, did_you_mean
 
@@ -81,6 +81,13 @@ class ParallelCorpora:
             raise ConfigError(
                 f"data.set = '{self.data.set}' is not a built-in set; {did_you_mean(self.data.set, BUILT_IN)}"
             )
+        if self.tokenizers is not None and self.data.train:
+            wanted, tags = self.data.languages, sorted(self.tokenizers[0].tags)
+            if wanted != tags:
+                raise ConfigError(
+                    f"[data] has the target languages {', '.join(wanted) or '(none is named)'}, the given tokenizer has tags "
+                    f"for {', '.join(tags) or 'none'}; start from a run with the same, or without training.init"
+                )
 
     @cached_property
     def source_tokenizer(self) -> Tokenizer:
@@ -103,16 +110,15 @@ class ParallelCorpora:
 
     def _train_tokenizers(self, folder: Path) -> None:
         def texts(sides: tuple[int, ...]) -> Iterator[str]:
-            for number, pair in enumerate(self._train_pairs()):
+            for number, pair in enumerate(pair for part in self._train_parts(tagged=False) for pair in part.pairs):
                 if number % 1000 == 0:
                     self.progress("training the tokenizer", number)
                 for side in sides:
                     yield tidy(pair[side], self.data.lowercase)
 
-        if self.config.shared:
-            Tokenizer.train(texts((0, 1)), self.config).save(folder / "source.json")
-        else:
-            Tokenizer.train(texts((0,)), self.config).save(folder / "source.json")
+        sides, languages = (0, 1) if self.config.shared else (0,), self.data.languages
+        Tokenizer.train(texts(sides), self.config, languages=languages).save(folder / "source.json")
+        if not self.config.shared:
             Tokenizer.train(texts((1,)), self.config).save(folder / "target.json")
 
     @property
@@ -123,37 +129,50 @@ class ParallelCorpora:
     @cached_property
     def train(self) -> PairStore:
         """All training pairs in one store."""
-        return self._store("train", self._train_pairs, keep_all=False)
+        weighted = any(corpus.weight != 1.0 for corpus in self.data.train)  # then the sizes of its parts matter
+        return self._store("train by part" if weighted else "train", self._train_parts, keep_all=False)
 
     def evaluation(self, split: Split) -> dict[str, PairStore]:
         """Return each corpus of val or test by its label, nothing dropped."""
         if self.data.set:
             maker, size = BUILT_IN[self.data.set], self.data.size if split == "train" else 0
-            return {self.data.set: self._store(split, lambda: iter(maker(split, size)), keep_all=True)}
+            return {self.data.set: self._store(split, lambda: [Part(maker(split, size))], keep_all=True)}
         corpora: list[Corpus] = getattr(self.data, split)
         if not corpora and split == "val":
-            return {"held out": self._store("held out", lambda: self._divided(held_out=True), keep_all=True)}
+            return {
+                f"held out → {language}" if language else "held out": self._held_out(language)
+                for language in self.data.languages or [""]
+            }
         if not corpora:
             raise DataError(
                 f"the recipe has no {split} data; add {split} = {{…}} to [data], or give --source and --target"
             )
         labels = [corpus.label for corpus in corpora]
         if len(set(labels)) < len(labels):  # val.en of two folders: their whole paths tell them apart
-            labels = [corpus.name or corpus.file or corpus.source for corpus in corpora]
+            labels = [corpus.full_label for corpus in corpora]
         return {label: self.corpus_store(corpus) for label, corpus in zip(labels, corpora, strict=True)}
 
     def corpus_store(self, corpus: Corpus) -> PairStore:
         """Return the store of one corpus, nothing dropped."""
-        return self._store("corpus", lambda: read_pairs(corpus, self.folders), keep_all=True, files=[corpus])
+        return self._store(
+            "corpus", lambda: [self._part(corpus, read_pairs(corpus, self.folders))], keep_all=True, files=[corpus]
+        )
+
+    def _held_out(self, language: str) -> PairStore:
+        def parts() -> Iterator[Part]:
+            chosen = (corpus for corpus in self.data.train if corpus.to == language)
+            return (self._part(corpus, self._divided(corpus, held_out=True)) for corpus in chosen)
+
+        return self._store(f"held out → {language}" if language else "held out", parts, keep_all=True)
 
     def _store(
-        self, what: str, pairs: Callable[[], Pairs], *, keep_all: bool, files: list[Corpus] | None = None
+        self, what: str, parts_of: Callable[[], Iterable[Part]], *, keep_all: bool, files: list[Corpus] | None = None
     ) -> PairStore:
-        parts = [what, keep_all, self.source_tokenizer.fingerprint, self.target_tokenizer.fingerprint]
+        made_of = [what, keep_all, self.source_tokenizer.fingerprint, self.target_tokenizer.fingerprint]
 
         def build(folder: Path) -> None:
             build_pair_store(
-                pairs(),
+                parts_of(),
                 source_tokenizer=self.source_tokenizer,
                 target_tokenizer=self.target_tokenizer,
                 data=self.data,
@@ -162,7 +181,7 @@ class ParallelCorpora:
                 progress=lambda done: self.progress("tokenising", done),
             )
 
-        return PairStore.open(cached_folder(self._key("pairs", parts, files), build))
+        return PairStore.open(cached_folder(self._key("pairs", made_of, files), build))
 
     def _key(self, kind: str, parts: object, files: list[Corpus] | None = None) -> str:
         """Return a name that changes with everything the contents depend on."""
@@ -174,11 +193,18 @@ class ParallelCorpora:
     def _content(self, files: list[Corpus] | None) -> object:
         if files is None:
             return self._train_content
-        columns = {"source_column", "target_column"}
-        return [
-            [corpus.model_dump(include=columns), Path(corpus.file).suffixes[-2:], content_hash(self._paths(corpus))]
-            for corpus in files
-        ]
+        found = []
+        for corpus in files:
+            decisive = {"source_column", "target_column"}
+            decisive |= {key for key in ("swap", "to") if getattr(corpus, key)}  # a new key would make old caches anew
+            found.append(
+                [
+                    corpus.model_dump(include=decisive),
+                    Path(corpus.file).suffixes[-2:],
+                    content_hash(self._paths(corpus)),
+                ]
+            )
+        return found
 
     @cached_property
     def _train_content(self) -> object:
@@ -197,20 +223,25 @@ class ParallelCorpora:
                 raise DataError(f"{error}\nThis set has a public home: jumok fetch {self.data.folder}") from None
             raise
 
-    def _train_pairs(self) -> Pairs:
+    def _train_parts(self, *, tagged: bool = True) -> Iterator[Part]:
+        """Yield the training pairs corpus by corpus; their tags are not known before there is a tokenizer."""
         if self.data.set:
-            return iter(BUILT_IN[self.data.set]("train", self.data.size))
-        return self._files() if self.data.val else self._divided(held_out=False)
-
-    def _files(self) -> Pairs:
+            yield Part(BUILT_IN[self.data.set]("train", self.data.size))
         for corpus in self.data.train:
-            self._paths(corpus)
-            yield from read_pairs(corpus, self.folders)
+            pairs = self._pairs(corpus) if self.data.val else self._divided(corpus, held_out=False)
+            yield self._part(corpus, pairs) if tagged else Part(pairs)
 
-    def _divided(self, *, held_out: bool) -> Pairs:
-        """Yield the held-out pairs or the rest; pairs with the same source always fall on the same side."""
-        for pair in self._files():
-            if (self._lot(pair[0]) <= self._largest_lot_held_out) == held_out:
+    def _part(self, corpus: Corpus, pairs: Pairs) -> Part:
+        return Part(pairs, self.source_tokenizer.tags.get(corpus.to))
+
+    def _pairs(self, corpus: Corpus) -> Pairs:
+        self._paths(corpus)
+        yield from read_pairs(corpus, self.folders)
+
+    def _divided(self, corpus: Corpus, *, held_out: bool) -> Pairs:
+        """Yield the held-out pairs of a corpus or the rest; pairs with the same source always fall on the same side."""
+        for pair in self._pairs(corpus):
+            if (self._lot(pair[_deciding_side(corpus)]) <= self._largest_lot_held_out) == held_out:
                 yield pair
 
     def _lot(self, source: str) -> int:
@@ -220,7 +251,8 @@ class ParallelCorpora:
     @cached_property
     def _largest_lot_held_out(self) -> int:
         """The sources with the smallest lots are held out, so that there are as many pairs as wanted."""
-        lots = np.fromiter((self._lot(source) for source, _ in self._files()), dtype=np.uint64)
+        every = (self._lot(pair[_deciding_side(corpus)]) for corpus in self.data.train for pair in self._pairs(corpus))
+        lots = np.fromiter(every, dtype=np.uint64)
         total = len(lots)
         if total < 20:
             raise DataError(f"{total} pairs are too few to hold some out for val; name val files in [data]")
@@ -228,3 +260,15 @@ class ParallelCorpora:
         if wanted >= total:
             raise ConfigError(f"data.hold_out = {wanted:,} leaves nothing of {total:,} pairs to train on")
         return int(np.partition(lots, wanted - 1)[wanted - 1])
+
+
+def _deciding_side(corpus: Corpus) -> int:
+    """Return the side whose text decides whether a pair is held out.
+
+    That is the source; but a table read in both directions must not give away backwards what it holds out forwards, so
+    with several target languages it is the column, or the file, that comes first by name.
+    """
+    if not corpus.to:
+        return 0
+    names = (str(corpus.source_column), str(corpus.target_column)) if corpus.file else (corpus.source, corpus.target)
+    return int(names[0] > names[1]) ^ corpus.swap

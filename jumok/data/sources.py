@@ -37,7 +37,12 @@ def clean(text: str, lowercase: bool = False) -> str:
 
 
 def read_pairs(corpus: Corpus, folders: Sequence[Path]) -> Iterator[Pair]:
-    """Yield the (source, target) pairs of a corpus as they stand in its files."""
+    """Yield the (source, target) pairs of a corpus as they stand in its files, or backwards where it says so."""
+    pairs = _as_they_stand(corpus, folders)
+    yield from ((target, source) for source, target in pairs) if corpus.swap else pairs
+
+
+def _as_they_stand(corpus: Corpus, folders: Sequence[Path]) -> Iterator[Pair]:
     if not corpus.file:
         yield from _read_two_files(find_file(corpus.source, folders), find_file(corpus.target, folders))
         return

@@ -1,8 +1,9 @@
 """Pairs tokenised once and kept in memory-mapped files, so that a corpus may be larger than memory.
 
-(source, target) strings → tidy → filter → encode, in chunks → files → PairStore
+parts of (source, target) strings → tidy → filter → encode, in chunks → files → PairStore
 A folder holds for each side the ids of all sentences end to end, where each begins, which ids begin a word, and the
-tidied text; store.json holds the counts and the size of every file, so that a cut-off one is noticed.
+tidied text; store.json holds the counts, how many pairs each part has, and the size of every file, so that a cut-off one
+is noticed. Where a part has a tag, its target language's, the tag is the first of each source's ids.
 """
 
 import json
@@ -12,7 +13,7 @@ from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any, Self
+from typing import IO, Any, NamedTuple, Self
 
 import numpy as np
 
@@ -57,6 +58,13 @@ class Counts:
         )
 
 
+class Part(NamedTuple):
+    """The pairs of one corpus, and the tag that tells its target language where there are several."""
+
+    pairs: Iterable[tuple[str, str]]
+    tag: int | None = None
+
+
 class TokenSide:
     """One side of a corpus: sentence i is ids[offsets[i]:offsets[i + 1]], without special tokens."""
 
@@ -83,6 +91,7 @@ class PairStore:
         self.folder = Path(folder)
         description = _description(self.folder)
         self.counts = Counts(**description["counts"])
+        self.parts: list[int] = description.get("parts", [self.counts.kept])  # pairs of each corpus, one after another
         self._texts: list[tuple[np.ndarray, np.ndarray]] = []
         sides = []
         for side in SIDES:
@@ -115,7 +124,7 @@ class PairStore:
 
 
 def build_pair_store(
-    pairs: Iterable[tuple[str, str]],
+    parts: Iterable[Part],
     *,
     source_tokenizer: Tokenizer,
     target_tokenizer: Tokenizer,
@@ -124,7 +133,7 @@ def build_pair_store(
     keep_all: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> PairStore:
-    """Tokenise pairs into folder and open it; keep_all drops nothing, so that scores are over every line.
+    """Tokenise the pairs of parts into folder and open it; keep_all drops nothing, so that scores are over every line.
 
     progress is called with the number of pairs read so far.
     """
@@ -136,12 +145,15 @@ def build_pair_store(
     id_types = {side: id_type_of(tokenizer) for side, tokenizer in zip(SIDES, tokenizers, strict=True)}
     with ExitStack() as stack:
         writers = [SideWriter(folder, side, id_types[side], stack) for side in SIDES]
-        iterator = iter(pairs)
-        while chunk := list(islice(iterator, CHUNK)):
-            texts = [pair for pair in (_tidy_pair(pair, data.lowercase) for pair in chunk) if choose.by_text(*pair)]
+        sizes: list[int] = []
+        for tag, chunk in _chunks(parts, sizes):
+            tidied = (_tidy_pair(pair, data.lowercase) for pair in chunk)
+            texts = [pair for pair in tidied if choose.by_text(*pair, tag)]
             encoded = [
                 tokenizer.encode_words([pair[number] for pair in texts]) for number, tokenizer in enumerate(tokenizers)
             ]
+            if tag is not None:
+                encoded[0] = [([tag, *ids], [-1, *words]) for ids, words in encoded[0]]  # a word of its own
             kept = [
                 row
                 for row, (source, target) in enumerate(zip(*encoded, strict=True))
@@ -151,14 +163,24 @@ def build_pair_store(
                 writer.write([(texts[row][number], *encoded[number][row]) for row in kept])
             counts.read += len(chunk)
             counts.kept += len(kept)
+            sizes[-1] += len(kept)
             if progress:
                 progress(counts.read)
     if not counts.kept:
         raise DataError(
             f"no pairs are left to work with: {counts}; check the files, and max_length and max_ratio of [data]."
         )
-    _describe(folder, counts, id_types)
+    _describe(folder, counts, id_types, sizes)
     return PairStore(folder)
+
+
+def _chunks(parts: Iterable[Part], sizes: list[int]) -> Iterator[tuple[int | None, list[tuple[str, str]]]]:
+    """Yield pairs by the chunk, with their tag; sizes gets a zero for each part that begins."""
+    for pairs, tag in parts:
+        sizes.append(0)
+        iterator = iter(pairs)
+        while chunk := list(islice(iterator, CHUNK)):
+            yield tag, chunk
 
 
 class _Filter:
@@ -168,7 +190,7 @@ class _Filter:
         self.data, self.counts, self.keep_all = data, counts, keep_all
         self.seen: set[bytes] = set()
 
-    def by_text(self, source: str, target: str) -> bool:
+    def by_text(self, source: str, target: str, tag: int | None = None) -> bool:
         """Say whether a pair of tidied texts stays."""
         if self.keep_all:
             return True
@@ -182,7 +204,7 @@ class _Filter:
         if 0 < self.data.max_ratio * shorter < longer:
             self.counts.bad_ratio += 1
             return False
-        return not self._seen_before(source, target)
+        return not self._seen_before(source, target if tag is None else f"{target}\n{tag}")
 
     def _seen_before(self, source: str, target: str) -> bool:
         if not self.data.deduplicate:
@@ -252,11 +274,11 @@ def parts_of(id_type: str) -> dict[str, str]:
     return {"ids": id_type, "words": "|u1", "offsets": "<i8", "text": "|u1", "text_offsets": "<i8"}
 
 
-def _describe(folder: Path, counts: Counts, id_types: dict[str, str]) -> None:
+def _describe(folder: Path, counts: Counts, id_types: dict[str, str], parts: list[int]) -> None:
     sizes = {
         name: (folder / name).stat().st_size for side in SIDES for name in (f"{side}.{part}" for part in parts_of(""))
     }
-    description = {"format": FORMAT, "counts": asdict(counts), "id_types": id_types, "sizes": sizes}
+    description = {"format": FORMAT, "counts": asdict(counts), "parts": parts, "id_types": id_types, "sizes": sizes}
     (folder / "store.json").write_text(json.dumps(description, indent=1), encoding="utf-8")
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from jumok.data.cache import cached_folder
 from jumok.data.store import TokenSide, map_array
-from jumok.data.tokenizer import SPECIALS, UNKNOWN, Tokenizer
+from jumok.data.tokenizer import SPECIALS, TAG, UNKNOWN, Tokenizer
 from jumok.errors import ConfigError, DataError
 
 VARIANTS = 16
@@ -201,7 +201,9 @@ def _sample_bpe(model: dict[str, Any], words: Words, keys: np.ndarray, *, rate: 
     """Yield (number of a word, its variants) by BPE-dropout: at each step every merge is left out with chance rate."""
     vocabulary: dict[str, int] = model["vocab"]
     letters = {
-        index: [vocabulary[letter] for letter in token] for token, index in vocabulary.items() if index >= len(SPECIALS)
+        index: [index] if TAG.fullmatch(token) else [vocabulary[letter] for letter in token]
+        for token, index in vocabulary.items()
+        if index >= len(SPECIALS)
     }
     merges = _Merges(vocabulary, model["merges"])
     spelt = [[letter for token in word for letter in letters[token]] for word in words]

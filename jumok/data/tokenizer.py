@@ -2,14 +2,16 @@
 
 texts → Tokenizer.train → tokenizer.json → encode → ids → decode → text
 Special ids are never made from text: a sentence that contains "[END]" is split like any other, because the file
-registers no special tokens with the library; models put START and END in themselves.
+registers no special tokens with the library; models put START and END in themselves. Behind them stand the tags of
+target languages, such as [→ko], of a model that has several; tasks put them in.
 """
 
 import hashlib
 import json
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import islice, takewhile
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, Self
@@ -22,6 +24,7 @@ from jumok.errors import ConfigError, DataError, RunError
 
 PAD, UNKNOWN, START, END = 0, 1, 2, 3
 SPECIALS = ("[PAD]", "[UNK]", "[START]", "[END]")
+TAG = re.compile(r"\[→([A-Za-z][A-Za-z0-9-]*)\]")
 SPACE = "▁"  # marks a space inside a token, as in SentencePiece
 _BYTES = 256
 
@@ -46,19 +49,24 @@ class Tokenizer:
         self.kind = _kind(json.loads(content))
         self.fingerprint = hashlib.sha256(content.encode()).hexdigest()
         ordered = sorted(self._library.get_vocab().items(), key=itemgetter(1))
-        self._tokens = [*SPECIALS, *(token for token, _ in ordered[len(SPECIALS) :])]
+        spelt = [token for token, _ in ordered[len(SPECIALS) :]]
+        tags = list(takewhile(bool, (_language(token, self.kind) for token in spelt)))
+        self.tags = {language: number for number, language in enumerate(tags, start=len(SPECIALS))}
+        self.reserved = len(SPECIALS) + len(tags)  # the ids below are never made from text
+        self._tokens = [*SPECIALS, *map(tag_of, tags), *spelt[len(tags) :]]
 
     @classmethod
-    def train(cls, texts: Iterable[str], config: TokenizerConfig) -> Self:
-        """Return a tokenizer whose vocabulary suits texts."""
-        if config.kind == "bpe" and config.vocabulary < len(SPECIALS) + _BYTES:
-            raise _too_small(config, len(SPECIALS) + _BYTES)
-        library, trainer = _SETUPS[config.kind](config)
-        library.train_from_iterator(_blocks(texts, config), trainer)
+    def train(cls, texts: Iterable[str], config: TokenizerConfig, *, languages: Sequence[str] = ()) -> Self:
+        """Return a tokenizer whose vocabulary suits texts, with a tag for each of the target languages."""
+        reserved = (*SPECIALS, *map(tag_of, languages))
+        if config.kind == "bpe" and config.vocabulary < len(reserved) + _BYTES:
+            raise _too_small(config, len(reserved) + _BYTES, reserved)
+        library, trainer = _SETUPS[config.kind](config, list(reserved))
+        library.train_from_iterator(_blocks(texts, config, reserved), trainer)
         content = json.loads(library.to_str())
         content["added_tokens"] = []  # else the library would find special tokens inside text
         if config.kind == "unigram":
-            _make_unigram_reproducible(content["model"])
+            _make_unigram_reproducible(content["model"], len(reserved))
         return cls(json.dumps(content, ensure_ascii=False))
 
     @classmethod
@@ -110,8 +118,8 @@ class Tokenizer:
         return [(encoding.ids, [word or 0 for word in encoding.word_ids]) for encoding in encodings]
 
     def decode(self, ids: Sequence[int]) -> str:
-        """Return the text of ids, special ones left out."""
-        text: str = self._library.decode([int(index) for index in ids if index >= len(SPECIALS)])
+        """Return the text of ids, special ones and tags left out."""
+        text: str = self._library.decode([int(index) for index in ids if index >= self.reserved])
         return text
 
     def labels(self, ids: Sequence[int]) -> list[str]:
@@ -121,19 +129,19 @@ class Tokenizer:
     def words(self, ids: Sequence[int]) -> list[int]:
         """Return the number of the word that each id belongs to, counted from 0; a space begins a word, and so does a special."""
         numbers: list[int] = []
-        before = ""
+        before, special_before = "", False
         for index in ids:
-            label = self._label(int(index))
-            whole = self.kind == "word" or int(index) < len(SPECIALS)
+            label, special = self._label(int(index)), int(index) < self.reserved
+            whole = self.kind == "word" or special
             whole = whole or (self.kind == "wordpiece" and not label.startswith("##"))
-            begins = not numbers or whole or before in SPECIALS or (label.startswith(SPACE) and before != SPACE)
+            begins = not numbers or whole or special_before or (label.startswith(SPACE) and before != SPACE)
             numbers.append((numbers[-1] if numbers else -1) + begins)
-            before = label
+            before, special_before = label, special
         return numbers
 
     def _label(self, index: int) -> str:
         token = self._tokens[index]
-        if self.kind not in ("bpe", "byte") or index < len(SPECIALS):
+        if self.kind not in ("bpe", "byte") or index < self.reserved:
             return token.replace(" ", SPACE)
         raw = bytes(BYTE_OF_LETTER[letter] for letter in token)
         try:
@@ -142,7 +150,20 @@ class Tokenizer:
             return "".join(SPACE if byte == 0x20 else chr(byte) if byte < 0x7F else f"<{byte:02X}>" for byte in raw)
 
 
-def _blocks(texts: Iterable[str], config: TokenizerConfig) -> Iterator[list[str]]:
+def tag_of(language: str) -> str:
+    """Return how the tag of a target language is shown."""
+    return f"[→{language}]"
+
+
+def _language(token: str, kind: str) -> str:
+    """Return the target language that a token of the library stands for, or nothing."""
+    if kind == "unigram":  # its special tokens are respelt with a space, which no piece of text holds
+        token = token[:-1] if token.endswith(" ") else ""
+    found = TAG.fullmatch(token)
+    return found[1] if found else ""
+
+
+def _blocks(texts: Iterable[str], config: TokenizerConfig, reserved: Sequence[str]) -> Iterator[list[str]]:
     """Yield texts in blocks, which is quicker, and refuse what no trainer can use."""
     letters: set[str] = set()
     remaining = iter(texts)
@@ -153,16 +174,16 @@ def _blocks(texts: Iterable[str], config: TokenizerConfig) -> Iterator[list[str]
         raise DataError(
             "there is no text to train a tokenizer on: every line is empty; check the files of [data] train."
         )
-    needed = len(SPECIALS) + len(letters | {SPACE})
+    needed = len(reserved) + len(letters | {SPACE})
     if config.kind == "unigram" and config.vocabulary < needed:  # the library would search for ever
-        raise _too_small(config, needed)
+        raise _too_small(config, needed, reserved)
 
 
-def _too_small(config: TokenizerConfig, needed: int) -> ConfigError:
+def _too_small(config: TokenizerConfig, needed: int, reserved: Sequence[str]) -> ConfigError:
     content = "every byte" if config.kind == "bpe" else "every character of the text"
     return ConfigError(
         f"tokenizer.vocabulary = {config.vocabulary} is too small for kind '{config.kind}': "
-        f"{content} and {len(SPECIALS)} special tokens need at least {needed}; raise it or choose another kind"
+        f"{content} and {len(reserved)} special tokens need at least {needed}; raise it or choose another kind"
     )
 
 
@@ -177,7 +198,7 @@ def _kind(content: dict[str, Any]) -> str:
 # --- one set-up a kind
 
 
-def _bpe(config: TokenizerConfig) -> tuple[Library, Any]:
+def _bpe(config: TokenizerConfig, reserved: list[str]) -> tuple[Library, Any]:
     """Set up byte-level BPE: any text can be written and read back exactly."""
     library = Library(models.BPE())
     library.normalizer = normalizers.Prepend(" ")  # so that a word is the same token first and later in a sentence
@@ -187,23 +208,23 @@ def _bpe(config: TokenizerConfig) -> tuple[Library, Any]:
     return library, trainers.BpeTrainer(
         vocab_size=config.vocabulary,
         min_frequency=config.min_frequency,
-        special_tokens=list(SPECIALS),
+        special_tokens=reserved,
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
 
 
-def _unigram(config: TokenizerConfig) -> tuple[Library, Any]:
+def _unigram(config: TokenizerConfig, reserved: list[str]) -> tuple[Library, Any]:
     """Set up a unigram language model over pieces; characters never seen become UNKNOWN."""
     library = Library(models.Unigram())
     library.pre_tokenizer = _with_digits(pre_tokenizers.Metaspace(), config)
     library.decoder = decoders.Metaspace()
     return library, trainers.UnigramTrainer(
-        vocab_size=config.vocabulary, special_tokens=list(SPECIALS), unk_token=SPECIALS[UNKNOWN], show_progress=False
+        vocab_size=config.vocabulary, special_tokens=reserved, unk_token=SPECIALS[UNKNOWN], show_progress=False
     )
 
 
-def _wordpiece(config: TokenizerConfig) -> tuple[Library, Any]:
+def _wordpiece(config: TokenizerConfig, reserved: list[str]) -> tuple[Library, Any]:
     """Set up BERT's word pieces: the longest known beginning of a word, then of its rest (marked ##)."""
     library = Library(models.WordPiece(unk_token=SPECIALS[UNKNOWN]))
     library.pre_tokenizer = _with_digits(pre_tokenizers.BertPreTokenizer(), config)
@@ -211,32 +232,32 @@ def _wordpiece(config: TokenizerConfig) -> tuple[Library, Any]:
     return library, trainers.WordPieceTrainer(
         vocab_size=config.vocabulary,
         min_frequency=config.min_frequency,
-        special_tokens=list(SPECIALS),
+        special_tokens=reserved,
         show_progress=False,
     )
 
 
-def _word(config: TokenizerConfig) -> tuple[Library, Any]:
+def _word(config: TokenizerConfig, reserved: list[str]) -> tuple[Library, Any]:
     """Set up whole words and single punctuation marks; a mark on each says whether a space came before."""
     library = Library(models.WordLevel(unk_token=SPECIALS[UNKNOWN]))
     library.normalizer = normalizers.Sequence([normalizers.Prepend(SPACE), normalizers.Replace(" ", SPACE)])
     piece = Regex(rf"{SPACE}?(?:[\p{{P}}\p{{S}}&&[^{SPACE}]]|[^\p{{P}}\p{{S}}\s]+)|{SPACE}|\s")
     library.pre_tokenizer = _with_digits(pre_tokenizers.Split(piece, "isolated"), config)
     library.decoder = decoders.Metaspace()
-    return library, _word_trainer(config)
+    return library, _word_trainer(config, reserved)
 
 
-def _character(config: TokenizerConfig) -> tuple[Library, Any]:
+def _character(config: TokenizerConfig, reserved: list[str]) -> tuple[Library, Any]:
     """Set up single characters, the space among them."""
     library = Library(models.WordLevel(unk_token=SPECIALS[UNKNOWN]))
     library.pre_tokenizer = pre_tokenizers.Split("", "isolated")
     library.decoder = decoders.Fuse()
-    return library, _word_trainer(config)
+    return library, _word_trainer(config, reserved)
 
 
-def _byte(config: TokenizerConfig) -> tuple[Library, Any]:
+def _byte(config: TokenizerConfig, reserved: list[str]) -> tuple[Library, Any]:
     """Set up single bytes: the vocabulary needs no training."""
-    return _bpe(config.model_copy(update={"vocabulary": len(SPECIALS) + _BYTES}))
+    return _bpe(config.model_copy(update={"vocabulary": len(reserved) + _BYTES}), reserved)
 
 
 _SETUPS = {
@@ -249,11 +270,11 @@ _SETUPS = {
 }
 
 
-def _word_trainer(config: TokenizerConfig) -> Any:
+def _word_trainer(config: TokenizerConfig, reserved: list[str]) -> Any:
     return trainers.WordLevelTrainer(
         vocab_size=config.vocabulary,
         min_frequency=config.min_frequency,
-        special_tokens=list(SPECIALS),
+        special_tokens=reserved,
         show_progress=False,
     )
 
@@ -265,14 +286,14 @@ def _with_digits(splitter: Any, config: TokenizerConfig, *, before: bool = False
     return pre_tokenizers.Sequence([digits, splitter] if before else [splitter, digits])
 
 
-def _make_unigram_reproducible(model: dict[str, Any]) -> None:
+def _make_unigram_reproducible(model: dict[str, Any], reserved: int) -> None:
     """Order the pieces, and smooth what depends on the order in which the library's hash tables are walked.
 
     That is the last digits of the scores, and the scores of rare single characters, which the library puts a tiny
     step apart at the bottom. The special tokens are respelt with a space, which no piece of text holds here,
     because the model would otherwise find them in text.
     """
-    specials, pieces = model["vocab"][: len(SPECIALS)], model["vocab"][len(SPECIALS) :]
+    specials, pieces = model["vocab"][:reserved], model["vocab"][reserved:]
     lowest = min(score for _, score in pieces)
     bottom = lowest + 1e-4 * sum(len(piece) == 1 for piece, _ in pieces)
     scores = {piece: round(lowest if len(piece) == 1 and score <= bottom else score, 6) for piece, score in pieces}

@@ -109,6 +109,7 @@ class ExportedTranslator(Translator):
         self,
         text: str,
         *,
+        to: str = "",
         prefix: str = "",
         options: DecodingConfig | None = None,
         warn: Callable[[str], None] = lambda message: None,

@@ -1,6 +1,7 @@
 """A trained translator: translate, stream, explain, score.
 
-text → cut where too long → ids → task.answer → text; explain adds one teacher-forced pass that is observed
+text → cut where too long → ids, after the tag of the target language where there are several → task.answer → text;
+explain adds one teacher-forced pass that is observed
 """
 
 import math
@@ -15,8 +16,8 @@ from jumok.data.store import PairStore
 from jumok.data.tokenizer import END, PAD, START
 from jumok.decoding.engine import stream
 from jumok.decoding.workers import one_thread, portions, processes_for, share
-from jumok.errors import ConfigError
-from jumok.evaluation.text import score_by_length, score_texts
+from jumok.errors import ConfigError, DataError
+from jumok.evaluation.text import score_by_length, score_texts, tokenization
 from jumok.nn.edits import Edits
 from jumok.predictors.base import Predictor
 from jumok.predictors.explaining import explain, worth_of_heads
@@ -33,6 +34,7 @@ class Translator(Predictor):
 
     verb = "translate"
     task: Translation
+    to = ""  # the target language where none is asked for
 
     @property
     def longest_source(self) -> int:
@@ -41,23 +43,40 @@ class Translator(Predictor):
         trained = self.task.data.max_length
         return min(limit, trained) if limit else trained
 
+    def language(self, to: str = "") -> str:
+        """Return the target language: the one asked for, else this translator's own, else the only one."""
+        known, name = self.task.languages, self.run.folder
+        if not known and to:
+            raise ConfigError(f"{name} translates in one direction only; leave out --to {to}")
+        wanted = to or self.to or (known[0] if len(known) == 1 else "")
+        if known and not wanted:
+            raise ConfigError(f"{name} translates to {', '.join(known)}: say which, for example --to {known[0]}")
+        if wanted and wanted not in known:
+            raise ConfigError(f"--to {wanted}: {name} translates to {', '.join(known)}")
+        return wanted
+
     def translate(
         self,
         texts: str | Sequence[str],
         *,
+        to: str | Sequence[str] = "",
         beam: int | None = None,
         prefixes: Sequence[str] | None = None,
         options: DecodingConfig | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> list[str]:
-        """Return the best translation of each text; one text may stand alone."""
-        found = self.answers(texts, beam=beam, prefixes=prefixes, options=options, progress=progress)
+        """Return the best translation of each text; one text may stand alone.
+
+        to is the target language, or one for each text, of a run that has several.
+        """
+        found = self.answers(texts, to=to, beam=beam, prefixes=prefixes, options=options, progress=progress)
         return [answers[0].text for answers in found]
 
     def answers(
         self,
         texts: str | Sequence[str],
         *,
+        to: str | Sequence[str] = "",
         beam: int | None = None,
         prefixes: Sequence[str] | None = None,
         options: DecodingConfig | None = None,
@@ -69,7 +88,7 @@ class Translator(Predictor):
         options = options or self.options
         if beam is not None:
             options = DecodingConfig.parse(options.model_dump() | {"beam": beam}, "decoding")
-        sources = self.read(texts, warn=warn)
+        sources = self.read(texts, to=to, warn=warn)
         real = [number for number, ids in enumerate(sources) if len(ids)]
         found = self.search(
             [sources[number] for number in real],
@@ -105,27 +124,33 @@ class Translator(Predictor):
         given = portions([len(ids) for ids in sources], processes=count, portion=options.batch_size)
         return share(answer, given, processes=count, progress=progress)
 
-    def read(self, texts: Sequence[str], *, warn: Callable[[str], None] = lambda message: None) -> list[Ids]:
+    def read(
+        self,
+        texts: Sequence[str],
+        *,
+        to: str | Sequence[str] = "",
+        warn: Callable[[str], None] = lambda message: None,
+    ) -> list[Ids]:
         """Return the ids of texts; one that is too long is cut at a sentence or word, with a warning."""
-        sources = self.task.read(texts)
+        languages = [self.language(to)] * len(texts) if isinstance(to, str) else [self.language(one) for one in to]
+        sources = self.task.read(texts, languages)
         for number, ids in enumerate(sources):
             if len(ids) + 1 > self.longest_source:
-                kept = self._cut(tidy(texts[number]))
+                kept = self._cut(tidy(texts[number]), languages[number])
                 warn(
                     f"line {number + 1} has {len(ids) + 1:,} tokens, the model takes {self.longest_source:,}: "
                     f"cut after {kept[-40:]!r} ({len(kept):,} of {len(texts[number]):,} characters); give it sentence by sentence"
                 )
-                sources[number] = self.task.read([kept])[0][: self.longest_source - 1]
+                sources[number] = self.task.read([kept], languages[number : number + 1])[0][: self.longest_source - 1]
         return sources
 
-    def _cut(self, text: str) -> str:
+    def _cut(self, text: str, language: str = "") -> str:
         """Return the longest beginning that fits and ends at a sentence, else at a word, else anywhere."""
         low, high = 0, len(text)
         while low < high:  # tokens hardly ever get fewer as text grows: bisect
             middle = (low + high + 1) // 2
-            low, high = (
-                (middle, high) if len(self.task.read([text[:middle]])[0]) < self.longest_source else (low, middle - 1)
-            )
+            fits = len(self.task.read([text[:middle]], [language])[0]) < self.longest_source
+            low, high = (middle, high) if fits else (low, middle - 1)
         ends = [
             place + 1
             for place in range(low // 2, low)
@@ -138,12 +163,13 @@ class Translator(Predictor):
         self,
         text: str,
         *,
+        to: str = "",
         prefix: str = "",
         options: DecodingConfig | None = None,
         warn: Callable[[str], None] = lambda message: None,
     ) -> Iterator[str]:
         """Yield the translation piece by piece while it is written (greedy, or sampled)."""
-        ids = self.read([text], warn=warn)[0]
+        ids = self.read([text], to=to, warn=warn)[0]
         if not len(ids):
             return
         written: list[int] = []
@@ -174,6 +200,7 @@ class Translator(Predictor):
         self,
         text: str,
         *,
+        to: str = "",
         target: str | None = None,
         options: DecodingConfig | None = None,
         without_heads: Iterable[tuple[str, int]] = (),
@@ -190,15 +217,15 @@ class Translator(Predictor):
         """
         edits = Edits(frozenset(without_heads), frozenset(without_tokens), without_positions)
         given = None if target is None else self.given(target)
-        ids = self.read([text], warn=warn)[0]
+        ids = self.read([text], to=to, warn=warn)[0]
         return explain(self, ids, given=given, options=options or self.options, edits=edits, details=details)
 
     def importance(
-        self, text: str, *, target: str | None = None, options: DecodingConfig | None = None
+        self, text: str, *, to: str = "", target: str | None = None, options: DecodingConfig | None = None
     ) -> tuple[Explanation, list[HeadWorth]]:
         """Return an explanation, and what its answer loses without each head, the dearest first."""
-        explanation = self.explain(text, target=target, options=options)
-        return explanation, worth_of_heads(self, self.read([text])[0], explanation)
+        explanation = self.explain(text, to=to, target=target, options=options)
+        return explanation, worth_of_heads(self, self.read([text], to=to)[0], explanation)
 
     def given(self, text: str) -> Answer:
         """Return a text as if it were our answer; its score is not known yet."""
@@ -212,7 +239,13 @@ class Translator(Predictor):
         """Return the pairs of each corpus of a split, or of two files, by label."""
         if bool(source) != bool(target):
             raise ConfigError("--source and --target belong together: two files with the same number of lines")
-        return super().stores(split, source=source, target=target)
+        stores: dict[str, PairStore] = super().stores(split, source=source, target=target)
+        if not self.to:
+            return stores
+        chosen = {label: store for label, store in stores.items() if self.to in self.task.languages_of(store)}
+        if not chosen:
+            raise DataError(f"no {split} data of the recipe is translated to {self.to}; give --source and --target")
+        return chosen
 
     def mean_loss(self, store: PairStore) -> float:
         """Return the mean −log p of a store's target tokens."""
@@ -220,22 +253,28 @@ class Translator(Predictor):
 
     def own(self, source: Path, target: Path | None = None) -> PairStore:
         """Return the pairs of two files of one's own."""
-        corpus = Corpus(source=str(source.absolute()), target=str(target and target.absolute()))
+        names = str(source.absolute()), str(target and target.absolute())
+        corpus = Corpus(source=names[0], target=names[1], to=self.language())
         return self.task.corpora.corpus_store(corpus)
 
     def score(self, store: PairStore, options: DecodingConfig, progress: Callable[[int], None]) -> dict[str, Any]:
         """Return BLEU and others of pairs."""
-        texts = [store.text(number) for number in range(len(store))]
+        texts, languages = [store.text(number) for number in range(len(store))], self.task.languages_of(store)
         cut: list[str] = []
-        answers = self.answers([source for source, _ in texts], options=options, progress=progress, warn=cut.append)
+        answers = self.answers(
+            [source for source, _ in texts], to=languages, options=options, progress=progress, warn=cut.append
+        )
         written, references = [found[0].text for found in answers], [reference for _, reference in texts]
+        tokenize = tokenization(references, languages[0])
         loss = self.mean_loss(store)
         lengths = [int(length) for length in store.lengths[:, 0]]
         return {
-            **asdict(score_texts(written, references)),
+            **asdict(score_texts(written, references, tokenize=tokenize)),
             "loss": loss,
             "perplexity": math.exp(min(loss, 50.0)),
             "cut": len(cut),  # sources longer than the model takes
-            "by_length": [asdict(bucket) for bucket in score_by_length(written, references, lengths)],
+            "by_length": [
+                asdict(bucket) for bucket in score_by_length(written, references, lengths, tokenize=tokenize)
+            ],
             "decoding": options.model_dump(),
         }

@@ -6,7 +6,7 @@ from jumok.config import TokenizerConfig
 from jumok.data.batching import largest_batch, padding_share, plan_batches
 from jumok.data.store import PairStore
 from jumok.data.tokenizer import Tokenizer
-from jumok.tasks.pairs import collate
+from jumok.tasks.pairs import Ids, collate
 from jumok.tasks.survey import Lengths, Problem, Survey, dropped_problem, unknown_share, vocabulary_problems
 
 SIDES = ("source", "target")
@@ -21,18 +21,20 @@ def survey_pairs(
     batch_tokens: int,
     seed: int,
     built_in: bool,
+    drawn: Ids,
 ) -> Survey:
-    """Return the survey of a training store and its held-out ones."""
-    plan = plan_batches(store.lengths, batch_tokens=batch_tokens, seed=seed, epoch=0)
-    largest = largest_batch(store.lengths, plan)
-    longest = store.lengths[largest].max(axis=0).tolist()
+    """Return the survey of a training store, of which an epoch draws some pairs, and its held-out ones."""
+    lengths = store.lengths[drawn]
+    plan = plan_batches(lengths, batch_tokens=batch_tokens, seed=seed, epoch=0)
+    largest = largest_batch(lengths, plan)
+    longest = lengths[largest].max(axis=0).tolist()
     survey = Survey(
         unit="pairs",
-        largest_batch=collate([(store.source[i], store.target[i]) for i in largest]),
+        largest_batch=collate([(store.source[i], store.target[i]) for i in drawn[largest]]),
         largest=(len(largest), *longest),
         batches_an_epoch=len(plan),
-        tokens_an_epoch=int(store.lengths[:, 1].sum()),
-        padding=padding_share(store.lengths, plan),
+        tokens_an_epoch=int(lengths[:, 1].sum()),
+        padding=padding_share(lengths, plan),
         counts={"train": asdict(store.counts)} | {label: asdict(found.counts) for label, found in held_out.items()},
         lengths={side: Lengths.of(store.lengths[:, number]) for number, side in enumerate(SIDES)},
         samples=[
@@ -45,7 +47,7 @@ def survey_pairs(
     counts = store.counts
     survey.problems += dropped_problem(counts.read, counts.dropped, unit="pairs", why=str(counts))
     survey.problems += _equal_sides(store) if not built_in else []  # the sides of a built-in set may well be equal
-    survey.problems += _leaks(store, held_out)
+    survey.problems += _leaks(store, held_out, reserved=tokenizers["source"].reserved)
     survey.problems += vocabulary_problems(survey, kind=config.kind, wanted=config.vocabulary)
     return survey
 
@@ -58,17 +60,27 @@ def _equal_sides(store: PairStore) -> list[Problem]:
     return [(f"about {same:.0%} of the training pairs have equal sides", "is the target file really the translation?")]
 
 
-def _leaks(store: PairStore, held_out: dict[str, PairStore]) -> list[Problem]:
+def _leaks(store: PairStore, held_out: dict[str, PairStore], *, reserved: int) -> list[Problem]:
     problems = []
-    seen = {source for source, _ in _some_texts(store, most=200_000)}
+    seen = set(_some_sources(store, reserved, most=200_000))
     for label, found in held_out.items():
-        texts = _some_texts(found, most=2000)
-        leaked = sum(source in seen for source, _ in texts)
-        if leaked > 0.05 * len(texts):
-            what = f"{leaked:,} of {len(texts):,} sources of {label} also stand in the training data: its scores will flatter"
+        sources = _some_sources(found, reserved, most=2000)
+        leaked = sum(source in seen for source in sources)
+        if leaked > 0.05 * len(sources):
+            what = f"{leaked:,} of {len(sources):,} sources of {label} also stand in the training data: its scores will flatter"
             problems.append((what, "take them out of the training data"))
     return problems
 
 
 def _some_texts(store: PairStore, most: int = 1000) -> list[tuple[str, str]]:
-    return [store.text(number) for number in range(0, len(store), max(-(-len(store) // most), 1))]
+    return [store.text(number) for number in _some(store, most)]
+
+
+def _some_sources(store: PairStore, reserved: int, *, most: int) -> list[tuple[str, int]]:
+    """Return sources with the tag of their target language: to translate one to two languages is no leak."""
+    firsts = ((number, int(next(iter(store.source[number]), 0))) for number in _some(store, most))
+    return [(store.text(number)[0], first if first < reserved else 0) for number, first in firsts]
+
+
+def _some(store: PairStore, most: int) -> range:
+    return range(0, len(store), max(-(-len(store) // most), 1))

@@ -1,6 +1,6 @@
 """Pairs of sequences as batches: padded, shifted, and streamed through the epochs.
 
-store → (subword dropout) → plan of an epoch → ids of a batch → PairBatch
+store → (subword dropout) → (pairs drawn by weight) → plan of an epoch → ids of a batch → PairBatch
 """
 
 from collections.abc import Callable, Sequence
@@ -12,6 +12,7 @@ from torch import Tensor
 
 from jumok.data.batching import BatchStream
 from jumok.data.epochs import EpochSides
+from jumok.data.mixture import Mixture
 from jumok.data.store import PairStore
 from jumok.data.tokenizer import END, PAD, START, Tokenizer
 from jumok.nn.batch import PairBatch
@@ -50,9 +51,11 @@ class PairBatches:
         seed: int,
         max_length: int,
         subword_dropout: tuple[float, float] = (0.0, 0.0),
+        mixture: Mixture | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> None:
-        self.store, self.tokenizers = store, tokenizers
+        self.store, self.tokenizers, self.mixture = store, tokenizers, mixture
+        self._drawn: tuple[int, Ids] | None = None  # an epoch, and the pairs it draws
         self.sides = EpochSides(
             (store.source, store.target),
             tokenizers,
@@ -66,7 +69,16 @@ class PairBatches:
     def lengths(self, epoch: int) -> Ids:
         """Return the (N, 2) lengths of an epoch's examples, end tokens included."""
         source, target = self.sides.epoch(epoch)
-        return np.stack([source.lengths + 1, target.lengths + 1], axis=1)
+        lengths = np.stack([source.lengths + 1, target.lengths + 1], axis=1)
+        return lengths if self.mixture is None else lengths[self.drawn(epoch)]
+
+    def drawn(self, epoch: int) -> Ids:
+        """Return the numbers of the pairs that an epoch draws."""
+        if self.mixture is None:
+            return np.arange(len(self.store))
+        if self._drawn is None or self._drawn[0] != epoch:
+            self._drawn = epoch, self.mixture.epoch(epoch)
+        return self._drawn[1]
 
     @property
     def position(self) -> tuple[int, int]:
@@ -81,7 +93,8 @@ class PairBatches:
         """Return the next batch."""
         epoch, indices = next(self.stream)
         source, target = self.sides.epoch(epoch)
-        return collate([(source[i], target[i]) for i in indices])
+        chosen = indices if self.mixture is None else self.drawn(epoch)[indices]
+        return collate([(source[i], target[i]) for i in chosen])
 
     def describe(self, batch: PairBatch) -> str:
         """Return a batch's size and its first example, for a message."""

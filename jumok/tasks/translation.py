@@ -1,6 +1,6 @@
 """Translation: from pairs of sentences to a loss, from a sentence to answers.
 
-training   pair of ids → PairBatch → model.features → vocabulary loss at real target positions
+training   pair of ids, the source's tag first where there are several target languages → PairBatch → model.features → vocabulary loss at real target positions
 answering  text → ids → model.encode → decoding engine → ids → text
 """
 
@@ -19,6 +19,7 @@ from jumok.data.batching import plan_batches, refuse_too_long
 from jumok.data.cache import cached_folder
 from jumok.data.corpora import Progress
 from jumok.data.files import find_file
+from jumok.data.mixture import Mixture
 from jumok.data.parallel import ParallelCorpora
 from jumok.data.sources import tidy
 from jumok.data.store import PairStore
@@ -26,7 +27,7 @@ from jumok.data.tokenizer import END, PAD, START, Tokenizer
 from jumok.decoding.engine import generate
 from jumok.decoding.rows import Hypothesis
 from jumok.errors import ConfigError
-from jumok.evaluation.text import score_texts
+from jumok.evaluation.text import mean_scores
 from jumok.nn.batch import PairBatch
 from jumok.nn.embeddings import load_word2vec
 from jumok.nn.observe import observe
@@ -101,8 +102,21 @@ class Translation(Task):
 
     def notes(self) -> list[str]:
         """Return what a user should know of the data before a run, a line each."""
-        counts = self.corpora.train.counts
-        return [str(counts)] if counts.dropped else []
+        counts, mixture = self.corpora.train.counts, self.mixture
+        notes = [str(counts)] if counts.dropped else []
+        if mixture is not None:
+            names = [f"{corpus.label} × {corpus.weight:g}" for corpus in self.data.train]
+            shares = [f"{count:,} of {name}" for count, name in zip(mixture.drawn(0), names, strict=True)]
+            notes.append(f"an epoch draws {sum(mixture.drawn(0)):,} pairs: {', '.join(shares)}")
+        return notes
+
+    @property
+    def mixture(self) -> Mixture | None:
+        """How pairs are drawn where corpora have weights; otherwise each epoch has every pair once."""
+        weights = [corpus.weight for corpus in self.data.train]
+        if all(weight == 1.0 for weight in weights):
+            return None
+        return Mixture(self.corpora.train.parts, weights, seed=self.recipe.training.seed)
 
     def complete(self, recipe: Recipe) -> Recipe:
         """Return the recipe with the vocabulary sizes of the tokenizers."""
@@ -157,6 +171,7 @@ class Translation(Task):
             batch_tokens=self.recipe.training.batch_tokens,
             seed=self.recipe.training.seed,
             built_in=bool(self.data.set),
+            drawn=self.batches().drawn(0),
         )
 
     def batches(self) -> PairBatches:
@@ -170,6 +185,7 @@ class Translation(Task):
             seed=training.seed,
             subword_dropout=(tokenizer.dropout, tokenizer.target_dropout),
             max_length=self.data.max_length,
+            mixture=self.mixture,
             progress=lambda done, total: corpora.progress(f"cutting {total:,} words into other subwords", done),
         )
 
@@ -208,10 +224,25 @@ class Translation(Task):
                 total, count = total + float(loss.total), count + loss.count
         return total / max(count, 1)
 
-    def read(self, texts: Sequence[str]) -> list[Ids]:
-        """Return the source ids of texts."""
-        tidied = [tidy(text, self.data.lowercase) for text in texts]
-        return [np.asarray(ids, dtype=np.int64) for ids in self.source_tokenizer.encode(tidied)]
+    @property
+    def languages(self) -> list[str]:
+        """The target languages of a model that is told by a tag which is wanted; none where it has one direction."""
+        return list(self.source_tokenizer.tags)
+
+    def languages_of(self, store: PairStore) -> list[str]:
+        """Return the target language of each pair of a store, empty where there is one direction."""
+        names = {tag: language for language, tag in self.source_tokenizer.tags.items()}
+        if not names:
+            return [""] * len(store)
+        return [names[int(tag)] for tag in store.source.ids[store.source.offsets[:-1]]]
+
+    def read(self, texts: Sequence[str], languages: Sequence[str] = ()) -> list[Ids]:
+        """Return the source ids of texts, before each the tag of the language it is to be translated to."""
+        encoded = self.source_tokenizer.encode([tidy(text, self.data.lowercase) for text in texts])
+        tags = [[self.source_tokenizer.tags[language]] if language else [] for language in languages]
+        if tags:
+            encoded = [tag + ids if ids else [] for tag, ids in zip(tags, encoded, strict=True)]
+        return [np.asarray(ids, dtype=np.int64) for ids in encoded]
 
     def answer(
         self,
@@ -287,25 +318,19 @@ class Translation(Task):
         """Return quick scores for an evaluation during training: loss over all, greedy BLEU over some, two samples."""
         loss = self.mean_loss(model, *stores.values())
         everyone = [(store, number) for store in stores.values() for number in range(len(store))]
+        languages = {store: self.languages_of(store) for store in stores.values()}
         count = min(sentences, len(everyone))
         chosen = [everyone[number * len(everyone) // count] for number in range(count)]  # evenly spread
         answers = self.answer(
             model, [store.source[i].astype(np.int64) for store, i in chosen], options=DecodingConfig(beam=1)
         )
         written, texts = [answer[0].text for answer in answers], [store.text(i) for store, i in chosen]
-        scores = score_texts(written, [target for _, target in texts])
+        scores = mean_scores(written, [target for _, target in texts], [languages[store][i] for store, i in chosen])
         samples = [
             {"source": texts[i][0], "reference": texts[i][1], "jumok": written[i]}
             for i in sorted({len(texts) // 3, 2 * len(texts) // 3})
         ]
-        return {
-            "loss": loss,
-            "perplexity": float(np.exp(min(loss, 50.0))),
-            "bleu": scores.bleu,
-            "chrf": scores.chrf,
-            "exact_match": scores.exact_match,
-            "samples": samples,
-        }
+        return {"loss": loss, "perplexity": float(np.exp(min(loss, 50.0))), **scores, "samples": samples}
 
 
 def covering(model: nn.Module) -> Callable[[Tensor, Any], tuple[Tensor, Any, Tensor]] | None:

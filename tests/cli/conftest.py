@@ -67,6 +67,44 @@ beam = 1
 max_length = 8
 """
 
+# Digits to English, digits to Korean, English back to digits: nothing but the tag tells the first two apart.
+DIRECTIONS_RECIPE = """
+[data]
+train = [
+    { file = "train.tsv", source_column = "digits", target_column = "english", to = "en" },
+    { file = "train.tsv", source_column = "digits", target_column = "korean", to = "ko", weight = 1.5 },
+    { file = "train.tsv", source_column = "digits", target_column = "english", swap = true, to = "digits" },
+]
+val = [
+    { name = "digits to English", file = "val.tsv", source_column = "digits", target_column = "english", to = "en" },
+    { name = "digits to Korean", file = "val.tsv", source_column = "digits", target_column = "korean", to = "ko" },
+    { name = "English to digits", file = "val.tsv", source_column = "digits", target_column = "english", swap = true, to = "digits" },
+]
+max_length = 20
+[tokenizer]
+kind = "word"
+min_frequency = 1
+[model]
+width = 32
+heads = 2
+layers = 1
+feedforward = 64
+dropout = 0.0
+norm_position = "pre"
+[training]
+steps = 160
+batch_tokens = 600
+learning_rate = 1e-2
+warmup = 20
+schedule = "cosine"
+label_smoothing = 0.0
+evaluate_every = 160
+save_every = 160
+evaluate_sentences = 30
+[decoding]
+beam = 2
+"""
+
 # Characters that Python's own texts are made of: enough steps to prefer some, not to write sense.
 GPT_RECIPE = """
 task = "language"
@@ -126,6 +164,7 @@ CLASSIFIER_RECIPE = BERT_RECIPE.replace("masked-language", "text-classification"
 THINGS = ["film", "play", "book", "song", "dance"]
 VERDICTS = {"good": ["lovely", "great", "superb"], "bad": ["awful", "poor", "bad"], "dull": ["plain", "so", "middling"]}
 
+KOREAN = ["영", "일", "이", "삼", "사", "오", "육", "칠", "팔", "구"]
 WORDS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
 
 
@@ -198,6 +237,16 @@ def write_reviews(folder: Path, recipe: str) -> Path:
     return path
 
 
+def write_directions(folder: Path) -> Path:
+    """Write the recipe of several directions and its two tables; return the recipe."""
+    for split, pairs in {"train": digit_pairs(600), "val": digit_pairs(20, first=1000)}.items():
+        rows = [(digits, words, " ".join(KOREAN[int(digit)] for digit in digits.split())) for digits, words in pairs]
+        write_lines(folder / f"{split}.tsv", ["digits\tenglish\tkorean", *map("\t".join, rows)])
+    path = folder / "directions.toml"
+    path.write_text(DIRECTIONS_RECIPE, encoding="utf-8")
+    return path
+
+
 def refusal(done: Done) -> str:
     """Return the message of a command that was refused: exit code 2, nothing on standard output, no traceback."""
     assert (done.code, done.out) == (2, ""), done
@@ -234,6 +283,12 @@ def write_recipe(text: str) -> Callable[[Path], Path]:
 def copy_run(tmp_path_factory) -> Path:
     """A run that has learnt to copy letters. Not to be changed, like all of these."""
     return train_once(tmp_path_factory, "copy", write_recipe(COPY_RECIPE))
+
+
+@pytest.fixture(scope="session")
+def directions_run(tmp_path_factory) -> Path:
+    """A run that has learnt to say digits in English and in Korean, and to write English ones as digits."""
+    return train_once(tmp_path_factory, "directions", write_directions)
 
 
 @pytest.fixture(scope="session")

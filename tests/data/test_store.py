@@ -16,7 +16,7 @@ from jumok.config import Corpus, ParallelData, TokenizerConfig
 from jumok.data import store as store_module
 from jumok.data.cache import MARKER, cache_entries, cache_root, cache_size, cached_folder, clear_cache
 from jumok.data.sources import tidy
-from jumok.data.store import Counts, PairStore, build_pair_store
+from jumok.data.store import Counts, PairStore, Part, build_pair_store
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import DataError
 
@@ -30,7 +30,7 @@ def recipe(**options):
 
 def build(pairs, folder, *, data=None, source=TOKENIZER, target=TOKENIZER, **options):
     return build_pair_store(
-        pairs, source_tokenizer=source, target_tokenizer=target, data=data or recipe(), folder=folder, **options
+        [Part(pairs)], source_tokenizer=source, target_tokenizer=target, data=data or recipe(), folder=folder, **options
     )
 
 

@@ -9,7 +9,7 @@ import pytest
 from jumok.config import Corpus, ParallelData, TokenizerConfig
 from jumok.data import subwords
 from jumok.data.cache import cache_entries, cache_root
-from jumok.data.store import build_pair_store
+from jumok.data.store import Part, build_pair_store
 from jumok.data.subwords import VARIANTS, SubwordSampler
 from jumok.data.tokenizer import UNKNOWN, Tokenizer
 from jumok.errors import ConfigError, DataError
@@ -30,7 +30,7 @@ def case(request, tmp_path_factory):
     tokenizer = Tokenizer.train(sentences, TokenizerConfig(kind=request.param, vocabulary=330))
     sentences += ["", "tiredж жstreetжж"]
     store = build_pair_store(
-        ((sentence, sentence) for sentence in sentences),
+        [Part((sentence, sentence) for sentence in sentences)],
         source_tokenizer=tokenizer,
         target_tokenizer=tokenizer,
         data=ParallelData(train=[Corpus(source="x", target="y")]),
@@ -83,7 +83,7 @@ def test_an_epoch_depends_on_seed_and_number_alone(case, monkeypatch):
 def test_words_are_cut_alike_whatever_stands_beside_them(case, tmp_path):
     tokenizer, store = case
     small = build_pair_store(
-        [(store.text(3)[0],) * 2], source_tokenizer=tokenizer, target_tokenizer=tokenizer, folder=tmp_path / "small",
+        [Part([(store.text(3)[0],) * 2])], source_tokenizer=tokenizer, target_tokenizer=tokenizer, folder=tmp_path / "small",
         data=ParallelData(train=[Corpus(source="x", target="y")]),
     )  # fmt: skip
     few, many = (SubwordSampler(tokenizer, side, 0.3, 1, longest=999) for side in (small.source, store.source))

@@ -120,9 +120,9 @@ def test_the_mean_loss_is_over_all_tokens_however_they_are_batched(task, model):
 )
 def test_at_most_so_many_sentences_are_answered_spread_over_the_corpus(sentences, answered, task, model, monkeypatch):
     seen = []
-    score = translation.score_texts
+    score = translation.mean_scores
     monkeypatch.setattr(
-        translation, "score_texts", lambda written, wanted: seen.append(wanted) or score(written, wanted)
+        translation, "mean_scores", lambda written, wanted, to: seen.append(wanted) or score(written, wanted, to)
     )
     stores = task.corpora.evaluation("val")
     scores = task.metrics(model, stores, sentences=sentences)

@@ -54,6 +54,32 @@ def test_stops_and_kills_leave_no_trace(variant, run_recipe, assert_same_run, tm
     assert_same_run(broken, whole)
 
 
+def test_nor_do_they_with_tags_and_weights(run_recipe, assert_same_run, tmp_path):
+    lines = [f"{' '.join(str(number))}\t{' '.join(str(number)[::-1])}\n" for number in range(1000, 1060)]
+    (tmp_path / "pairs.tsv").write_text("".join(lines))
+    corpus = f'file = "{tmp_path / "pairs.tsv"}"'
+    overrides = [
+        "data.set=''",
+        f'data.train=[{{{corpus}, to="back", weight=2.5}}, {{{corpus}, to="forth", swap=true, weight=0.3}}]',
+        f'data.val=[{{{corpus}, to="back"}}]',
+        "tokenizer.dropout=0.2",
+        "training.batch_tokens=400",
+    ]
+    job = run_recipe(tmp_path / "whole", overrides=overrides)
+    assert "an epoch draws 168 pairs: 150 of pairs.tsv → back × 2.5, 18 of pairs.tsv → forth × 0.3" in job.shown
+    assert job.batches.position[0] > 2  # several epochs, so that decks run out in between
+    with pytest.raises(Killed):
+        run_recipe(tmp_path / "broken", overrides=overrides, at={10: kill})
+    assert not run_recipe(
+        tmp_path / "broken", overrides=overrides, resume=True, at={18: lambda: signal.raise_signal(signal.SIGINT)}
+    ).finished
+    assert run_recipe(tmp_path / "broken", overrides=overrides, resume=True).finished
+    assert_same_run(tmp_path / "broken", tmp_path / "whole")
+    changed = [override.replace("weight=2.5", "weight=2.0") for override in overrides]
+    with pytest.raises(RunError, match=r"data\.train: .*'weight': 2\.5.* in the run, .*'weight': 2\.0.* now"):
+        run_recipe(tmp_path / "whole", overrides=changed, resume=True)
+
+
 def test_the_variants_differ_so_the_comparison_means_something(run_recipe, tmp_path):
     weights = set()
     for number, overrides in enumerate([*VARIANTS.values(), ["training.seed=2"]]):
