@@ -4,12 +4,17 @@ from pathlib import Path
 
 import typer
 
-from jumok.cli.display import error_console, run_folders, standard_console, warn_on
+from jumok.cli.display import error_console, run_folders, warn_on
 
 
 def look(
-    run: Path = typer.Argument(..., help="A run's folder.", autocompletion=run_folders),
-    text: str = typer.Argument(..., help="The sentence to translate, or the picture to name."),
+    given: list[str] = typer.Argument(
+        ...,
+        metavar="RUN... TEXT",
+        help="A run's folder, or several to compare; then the sentence to translate, or the picture to name.",
+        autocompletion=run_folders,
+    ),
+    to: str = typer.Option("", "--to", help="The target language of a run that has several."),
     target: str | None = typer.Option(None, "--target", help="Look at this translation instead of the model's own."),
     kind: str = typer.Option(
         "", "--kind", help="cross or recurrent (output looks at source: the default), encoder, decoder; window."
@@ -18,8 +23,18 @@ def look(
         None, "--layer", min=1, help="One layer, counted from 1; the mean of all otherwise."
     ),
     head: int | None = typer.Option(None, "--head", min=1, help="One head, counted from 1; the mean of all otherwise."),
+    words: bool | None = typer.Option(
+        None,
+        "--words/--subwords",
+        help="Whole words, or tokens as the model has them (default: subwords here, words on a page).",
+    ),
+    importance: bool = typer.Option(
+        False, "--importance", help="Also tell what the answer loses without each head, next to how sharply it looks."
+    ),
     beam: int | None = typer.Option(None, "--beam", min=1, help="Hypotheses kept; 1 = greedy."),
     checkpoint: str = typer.Option("best", "--checkpoint", help="best, last or step-N."),
+    html: Path | None = typer.Option(None, "--html", help="Write a page of all layers and heads to this one file."),
+    open_page: bool = typer.Option(False, "--open", help="Open the page in the browser."),
     png: Path | None = typer.Option(None, "--png", help="Draw it to this file instead."),
     as_json: bool = typer.Option(False, "--json", help="Print the weights as JSON."),
 ) -> None:
@@ -27,73 +42,63 @@ def look(
 
     Example: [bold]jumok look runs/dates-transformer "2026년 11월 15일"[/bold]
 
+    Example: [bold]jumok look runs/multi30k-en-de "A dog runs." --open[/bold] (a page to look around in; --html FILE keeps it)
+
+    Example: [bold]jumok look runs/seq2seq runs/transformer "A dog runs." --html both.html[/bold]
+
     Example: [bold]jumok look runs/multi30k-en-de "A dog runs." --layer 4 --png dog.png[/bold]
 
+    Example: [bold]jumok look runs/multi30k-en-de "A dog runs." --importance --words[/bold]
+
     Example: [bold]jumok look runs/cifar10-vit cat.jpg --png cat-heat.png[/bold]
-    """
-    import json
-
-    import torch
-
+    """  # fmt: skip
     from jumok import api
+    from jumok.cli.look_page import check_can_write, write_page
     from jumok.cli.look_picture import look_at_picture
+    from jumok.cli.look_text import Wanted, explain_with, look_at_answer
+    from jumok.comparison import name_runs
     from jumok.config import DecodingConfig
     from jumok.errors import ConfigError
-    from jumok.lens.picture import check_can_draw, picture_alignment
-    from jumok.lens.terminal import draw_alignment
+    from jumok.lens.picture import check_can_draw
     from jumok.predictors.picture_classifier import PictureClassifier
     from jumok.predictors.translator import Translator
 
+    *runs, text = given
+    if not runs:
+        raise ConfigError(f"look needs a run and a text; only '{text}' is given: jumok look RUN TEXT")
     if png is not None:
         check_can_draw(png)
-    predictor = api.load(run, checkpoint=checkpoint)
-    if isinstance(predictor, PictureClassifier):
-        if target is not None or beam is not None:
-            raise ConfigError("--target and --beam are for translation")
-        look_at_picture(predictor, text, kind=kind, layer=layer, head=head, png=png, as_json=as_json)
-        return
-    if not isinstance(predictor, Translator):
-        raise ConfigError(f"{run} is a run of {predictor.run.recipe.task}; look is for translation and pictures")
-    changes = {"beam": beam} if beam else {}
-    options = DecodingConfig.parse(predictor.options.model_dump() | changes, "decoding")
-    explanation = predictor.explain(text, target=target, options=options, warn=warn_on(error_console()))
-    kinds = explanation.record.kinds
-    if not kinds:
-        typer.echo(f"{text}  →  {explanation.answer.text}")
-        typer.echo("This model has no attention to show: all that its decoder knows of the source is one vector.")
-        return
-    kind = kind or next((name for name in ("cross", "recurrent") if name in kinds), kinds[0])
-    maps = explanation.record.of_kind(kind)
-    if not maps:
-        raise ConfigError(f"--kind {kind}: this model has {', '.join(kinds)}")
-    if layer is not None and layer > len(maps):
-        raise ConfigError(f"--layer {layer}: there are {len(maps)}")
-    chosen = [maps[layer - 1]] if layer else maps
-    if head is not None and head > len(chosen[0].weights):
-        raise ConfigError(f"--head {head}: there are {len(chosen[0].weights)}")
-    weights = torch.stack([found.weights[head - 1] if head else found.weights.mean(dim=0) for found in chosen]).mean(
-        dim=0
-    )
-    queries, keys = chosen[0].queries, chosen[0].keys
-    if as_json:
-        typer.echo(
-            json.dumps(
-                {"text": explanation.answer.text, "queries": queries, "keys": keys, "weights": weights.tolist()},
-                ensure_ascii=False,
-            )
+    if html is not None:
+        check_can_write(html)
+    if png is not None and len(runs) > 1:
+        raise ConfigError(f"--png draws one run, {len(runs)} are given; --html shows them side by side")
+    page, names = html is not None or open_page, name_runs(runs) if len(runs) > 1 else [Path(runs[0]).resolve().name]
+    views = []
+    for run, name in zip(runs, names, strict=True):
+        predictor = api.load(run, checkpoint=checkpoint)
+        if isinstance(predictor, PictureClassifier):
+            if target is not None or beam is not None:
+                raise ConfigError("--target and --beam are for translation")
+            if page or importance or words is not None or len(runs) > 1:
+                raise ConfigError("--html, --open, --importance, --words and several runs are for translation")
+            look_at_picture(predictor, text, kind=kind, layer=layer, head=head, png=png, as_json=as_json)
+            return
+        if not isinstance(predictor, Translator):
+            raise ConfigError(f"{run} is a run of {predictor.run.recipe.task}; look is for translation and pictures")
+        changes = {"beam": beam} if beam else {}
+        options = DecodingConfig.parse(predictor.options.model_dump() | changes, "decoding")
+        explanation, worth = explain_with(
+            predictor,
+            text,
+            to=to,
+            target=target,
+            options=options,
+            importance=importance,
+            page=page,
+            warn=warn_on(error_console()),
         )
-        return
-    title = f"{kind} attention, {_which('layer', layer, len(maps))}, {_which('head', head, len(chosen[0].weights))}"
-    if png is not None:
-        picture_alignment(weights, queries, keys, png, title=title)
-        typer.echo(f"{text}  →  {explanation.answer.text}\n{title}: {png}")
-        return
-    console = standard_console()
-    console.print(f"{text}  →  {explanation.answer.text}", markup=False, soft_wrap=True)
-    console.print(f"{title}\n", markup=False)
-    console.print(draw_alignment(weights, queries, keys, colour=console.is_terminal), soft_wrap=True)
-
-
-def _which(what: str, number: int | None, count: int) -> str:
-    """Return the chosen one's name, or what the mean is of."""
-    return f"{what} {number}" if number else f"mean of {count} {what}s" if count > 1 else f"its one {what}"
+        wanted = Wanted(kind, layer, head, words=bool(words), name=name if len(runs) > 1 else "")
+        look_at_answer(explanation, text, worth, wanted, png=png, as_json=as_json, drawn=not page)
+        views.append(explanation.view(name, worth=worth))
+    if page:
+        write_page(views, html, words=words is not False, opened=open_page)

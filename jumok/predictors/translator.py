@@ -221,10 +221,17 @@ class Translator(Predictor):
         return explain(self, ids, given=given, options=options or self.options, edits=edits, details=details)
 
     def importance(
-        self, text: str, *, to: str = "", target: str | None = None, options: DecodingConfig | None = None
+        self,
+        text: str,
+        *,
+        to: str = "",
+        target: str | None = None,
+        options: DecodingConfig | None = None,
+        details: bool = False,
+        warn: Callable[[str], None] = lambda message: None,
     ) -> tuple[Explanation, list[HeadWorth]]:
         """Return an explanation, and what its answer loses without each head, the dearest first."""
-        explanation = self.explain(text, to=to, target=target, options=options)
+        explanation = self.explain(text, to=to, target=target, options=options, details=details, warn=warn)
         return explanation, worth_of_heads(self, self.read([text], to=to)[0], explanation)
 
     def given(self, text: str) -> Answer:

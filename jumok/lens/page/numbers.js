@@ -1,0 +1,25 @@
+// Numbers of the record: base64 → inflated bytes → one typed array each. lens/packing.py is the other half.
+
+const ARRAYS = { f4: Float32Array, i2: Int16Array, u1: Uint8Array };
+
+export async function unpack(text, places) {
+  const packed = atob(text.trim());
+  const bytes = new Uint8Array(packed.length);
+  for (let i = 0; i < packed.length; i++) bytes[i] = packed.charCodeAt(i);
+  const inflated = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  const whole = new Uint8Array(await new Response(inflated).arrayBuffer());
+  return places.map((place) => unpackOne(whole, place));
+}
+
+// The first bytes of all numbers stand together, then the second bytes, and so on.
+function unpackOne(whole, { type, shape, start, scale }) {
+  const size = shape.reduce((product, length) => product * length, 1);
+  const found = new ARRAYS[type](size);
+  const bytes = new Uint8Array(found.buffer);
+  const width = found.BYTES_PER_ELEMENT;
+  for (let plane = 0; plane < width; plane++) {
+    const from = start + plane * size;
+    for (let i = 0; i < size; i++) bytes[i * width + plane] = whole[from + i];
+  }
+  return { shape, values: scale === undefined ? found : Float32Array.from(found, (value) => value * scale) };
+}
