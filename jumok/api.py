@@ -18,6 +18,7 @@ from jumok.nn.device import choose_device
 from jumok.predictors.base import Predictor
 from jumok.recipe import build_recipe, find_recipe
 from jumok.run import Run, load_recipe
+from jumok.shelf import find_run
 from jumok.training.average import load_tensors, model_tensors
 from jumok.training.checkpoint import Checkpoints
 
@@ -86,12 +87,13 @@ def load(
     engine: str = "",
     int8: bool = False,
 ) -> Predictor:
-    """Return a run's model ready for use, with its best weights unless another checkpoint is named.
+    """Return the model of a run, or a shipped one by its name, with the best weights unless another checkpoint is named.
 
     to is the target language of a translator that has several, where a call names none. engine is 'jumok' or 'ctranslate2', by default what the folder was made for; int8 takes numbers of 8 bits, for which
     it needs CTranslate2. A run is exported to it at the first use, into its own folder.
     """
-    predictor = _load(Run.open(run), checkpoint=checkpoint, device=device, engine=engine, int8=int8)
+    folder, to = find_run(run, to)
+    predictor = _load(Run.open(folder), checkpoint=checkpoint, device=device, engine=engine, int8=int8)
     if to:
         from jumok.predictors.translator import Translator
 
@@ -171,20 +173,27 @@ def export(
     from jumok.exporting import export_run
 
     predictor = load(run, checkpoint=checkpoint)
-    _look_in(predictor, data)
+    look_in(predictor, data)
     texts = [line for line in read_lines(Path(source)) if line.strip()] if source else []
     return export_run(predictor, Path(folder), kind=to, texts=texts, progress=progress)
 
 
 def exported_folder(run: Run, checkpoint: Path) -> Path:
     """Return the folder of a run's own export of a checkpoint, made if there is none."""
+    from jumok.data.cache import cached_folder
+    from jumok.data.files import content_hash
     from jumok.exporting import export_run
 
+    def make(folder: Path) -> None:
+        export_run(load(run.folder, checkpoint=checkpoint.name), folder, kind="ctranslate2")
+
+    if run.facts.get("shipped"):  # nothing is written where jumok is installed
+        key = f"ctranslate2-{content_hash([checkpoint / 'model.safetensors'])[:32]}"
+        return cached_folder(key, lambda place: make(place / "model")) / "model"
     folder = run.folder / "ctranslate2" / checkpoint.resolve().name
     if not Run.exists(folder):
-        predictor = load(run.folder, checkpoint=checkpoint.name)
         folder.parent.mkdir(exist_ok=True)
-        export_run(predictor, folder, kind="ctranslate2")
+        make(folder)
     return folder
 
 
@@ -199,7 +208,7 @@ def load_for(
     int8: bool = False,
 ) -> Kind:
     """Return a run's model as a predictor of a kind; a run of another task is refused before its weights are read."""
-    task = Run.open(run).recipe.task
+    task = Run.open(find_run(run, to).folder).recipe.task
     found = predictor_class(task)
     if not issubclass(found, kind):
         raise ConfigError(f"{run} is a run of {task}: use jumok {found.verb}, not jumok {kind.verb}")
@@ -226,7 +235,7 @@ def evaluate(
     options = options or predictor.options
     if beam is not None:
         options = DecodingConfig.parse(options.model_dump() | {"beam": beam}, "decoding")
-    _look_in(predictor, data)
+    look_in(predictor, data)
     return predictor.evaluate(
         split,
         source=Path(source) if source else None,
@@ -236,7 +245,7 @@ def evaluate(
     )
 
 
-def _look_in(predictor: Predictor, data: str | Path | None) -> None:
+def look_in(predictor: Predictor, data: str | Path | None) -> None:
     """Let a predictor's files be found in a folder to which they have moved."""
     if data is not None:
         corpora = predictor.task.corpora
@@ -272,7 +281,7 @@ def compare(
         predictor = load(run, checkpoint=checkpoint)
         if not isinstance(predictor, Translator):
             raise ConfigError(f"{run} is a run of {predictor.run.recipe.task}; compare is for translation")
-        _look_in(predictor, data)
+        look_in(predictor, data)
         if to and predictor.task.languages:
             predictor.to = predictor.language(to)
         predictors[name] = predictor

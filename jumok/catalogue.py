@@ -1,4 +1,4 @@
-"""The whole inventory on one screen: models, tasks, built-in data sets.
+"""The whole inventory on one screen: models, tasks, built-in data sets, trained models that ship with jumok.
 
 An entry names its home as "module:Class", imported when first used, so that listing costs nothing.
 """
@@ -22,6 +22,15 @@ class Entry:
         """Import the entry's home."""
         module, _, name = self.home.partition(":")
         return getattr(import_module(module), name)
+
+
+@dataclass(frozen=True)
+class Shipped:
+    """A trained model inside the package, used by its name."""
+
+    summary: str
+    folder: str  # inside jumok/shipped
+    to: str = ""  # the target language that the name stands for, of a model that has several
 
 
 MODELS = {
@@ -63,6 +72,9 @@ DATASETS = {
     "copy": Entry("letters → the same letters"),
     "reverse": Entry("letters → the same letters, last first"),
 }
+
+
+SHIPPED: dict[str, Shipped] = {}  # python -m jumok.shipping RUN FOLDER makes the folders
 
 
 def find(kind: str, name: str, entries: Mapping[str, Entry]) -> Entry:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from jumok.config import DecodingConfig
+from jumok.data.files import read_lines
 from jumok.errors import ConfigError, RunError, did_you_mean
 from jumok.export.ctranslate2 import write_ctranslate2
 from jumok.export.onnx import write_greedily, write_onnx
@@ -21,6 +22,7 @@ from jumok.predictors.translator import Translator
 from jumok.run import Run
 
 SENTENCES = 200  # held out, that both must answer alike
+BROUGHT = "sentences.tsv"  # of a shipped model, which comes without its data: language and text
 Tell = Callable[[int], None]
 Answers = Callable[[Sequence[str], Sequence[str], DecodingConfig, Tell], list[tuple[str, float]]]  # texts, languages
 
@@ -122,7 +124,10 @@ KINDS: dict[str, Callable[[Translator, Path], Answers]] = {
 
 
 def held_out(predictor: Translator) -> list[tuple[str, str]]:
-    """Return sentences of the run's val data, and the target language of each."""
+    """Return sentences of the run's val data, and the target language of each; a shipped model has brought some along."""
+    brought = predictor.run.folder / BROUGHT
+    if brought.is_file():
+        return [(text, language) for language, _, text in (line.partition("\t") for line in read_lines(brought))]
     found = [
         (store.text(number)[0], language)
         for store in predictor.task.open_split("val").values()

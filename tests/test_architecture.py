@@ -28,16 +28,18 @@ ALLOWED = {
     "lens": LEAVES | {"nn"},
     "export": LEAVES | {"data", "nn"},
     "catalogue": LEAVES | {"models", "tasks"},
+    "shelf": LEAVES | {"catalogue"},
     "run": LEAVES | {"catalogue", "data"},
     "predictors": LEAVES | {"run", "export", "tasks", "data", "decoding", "evaluation", "nn", "lens"},
     "comparison": LEAVES | {"predictors", "data", "evaluation", "lens"},
-    "exporting": LEAVES | {"export", "predictors", "run"},
+    "exporting": LEAVES | {"export", "predictors", "run", "data"},
+    "shipping": LEAVES | {"api", "exporting", "export", "predictors", "evaluation", "run", "shelf", "training"},
     "doctor": LEAVES | {"tasks", "data", "training"},
     "scaffold": LEAVES | {"data"},
     "job": LEAVES | {"run", "catalogue", "data", "nn", "training"},
     "api": LEAVES | {"run", "job", "comparison", "exporting", "doctor", "scaffold", "predictors", "export", "catalogue", "tasks", "data", "decoding", "evaluation",
-                     "training", "lens", "nn"},
-    "cli": LEAVES | {"api", "scaffold", "catalogue", "comparison", "data", "evaluation", "lens", "predictors", "training", "doctor", "tasks"},
+                     "training", "lens", "nn", "shelf"},
+    "cli": LEAVES | {"api", "scaffold", "catalogue", "comparison", "data", "evaluation", "lens", "predictors", "training", "doctor", "tasks", "shelf"},
 }  # fmt: skip
 
 

@@ -35,9 +35,10 @@ def recipe_names(incomplete: str) -> list[str]:
 
 
 def run_folders(incomplete: str) -> list[str]:
-    """Return run folders that begin with what is typed."""
-    found = [str(path.parent) for path in [*Path().glob("*/run.json"), *Path().glob("runs/*/run.json")]]
-    return sorted(name for name in found if name.startswith(incomplete))
+    """Return run folders and shipped models that begin with what is typed."""
+    from jumok.shelf import known_runs
+
+    return sorted(name for name in known_runs().values() if name.startswith(incomplete))
 
 
 def warn_on(console: Console, lines_before: int = 0) -> Callable[[str], None]:

@@ -1,4 +1,4 @@
-"""`jumok list`: models, tasks, recipes, built-in data sets."""
+"""`jumok list`: models, tasks, recipes, built-in data sets, and trained models that ship with jumok."""
 
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 def inventory(
     as_json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
-    """Show models, tasks, recipes and built-in data sets.
+    """Show models, tasks, recipes, built-in data sets, and trained models that are ready for use.
 
     Example: [bold]jumok list[/bold]
     """
@@ -21,7 +21,7 @@ def inventory(
 
     from rich.table import Table
 
-    from jumok.catalogue import DATASETS, MODELS, TASKS
+    from jumok.catalogue import DATASETS, MODELS, SHIPPED, TASKS
     from jumok.recipe import shipped_recipes
 
     groups = {
@@ -30,6 +30,8 @@ def inventory(
         "data sets": {name: entry.summary for name, entry in DATASETS.items()},
         "recipes": {name: summary(path) for name, path in shipped_recipes().items()},
     }
+    if SHIPPED:
+        groups["shipped models"] = {name: entry.summary for name, entry in SHIPPED.items()}
     if as_json:
         typer.echo(json.dumps(groups, ensure_ascii=False, indent=1))
         return
