@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from jumok.config import DecodingConfig
-    from jumok.nn.record import AttentionMap
     from jumok.predictors.explanation import Choice, Explanation, HeadWorth
     from jumok.predictors.translator import Translator
 
@@ -31,6 +30,16 @@ class Wanted:
     head: int | None = None
     words: bool = False
     name: str = ""  # of the run, where there are several
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """Weights (Q, K) with their labels, and what they are."""
+
+    weights: "Tensor"
+    queries: tuple[str, ...]
+    keys: tuple[str, ...]
+    title: str
 
 
 def explain_with(
@@ -75,23 +84,24 @@ def look_at_answer(
     if not explanation.record.kinds:
         _tell_without_attention(explanation, said, name=wanted.name, as_json=as_json)
         return
-    weights, found, title = chosen_weights(explanation, wanted)
+    found = chosen_weights(explanation, wanted)
     if as_json:
-        _as_json(explanation, weights, found, worth, name=wanted.name)
+        _as_json(explanation, found, worth, name=wanted.name)
         return
     console.print(said, soft_wrap=True)
     if png is not None:
-        picture_alignment(weights, found.queries, found.keys, png, title=title)
-        console.print(f"{title}: {png}", soft_wrap=True)
+        picture_alignment(found.weights, found.queries, found.keys, png, title=found.title)
+        console.print(f"{found.title}: {png}", soft_wrap=True)
     elif drawn:
-        console.print(f"{title}\n")
-        console.print(draw_alignment(weights, found.queries, found.keys, colour=console.is_terminal), soft_wrap=True)
+        console.print(f"{found.title}\n")
+        drawing = draw_alignment(found.weights, found.queries, found.keys, colour=console.is_terminal)
+        console.print(drawing, soft_wrap=True)
     if worth:
         _tell_worth(worth)
 
 
-def chosen_weights(explanation: "Explanation", wanted: Wanted) -> "tuple[Tensor, AttentionMap, str]":
-    """Return the weights (Q, K) that are wanted, a map that has their labels, and what they are."""
+def chosen_weights(explanation: "Explanation", wanted: Wanted) -> Alignment:
+    """Return the weights that are wanted: one head's, or a mean."""
     import torch
 
     from jumok.errors import ConfigError
@@ -109,7 +119,7 @@ def chosen_weights(explanation: "Explanation", wanted: Wanted) -> "tuple[Tensor,
         raise ConfigError(f"--head {head}: there are {heads}")
     grids = [found.weights[head - 1] if head else found.weights.mean(dim=0) for found in chosen]
     title = f"{kind} attention, {_which('layer', layer, len(maps))}, {_which('head', head, heads)}"
-    return torch.stack(grids).mean(dim=0), chosen[0], title
+    return Alignment(torch.stack(grids).mean(dim=0), chosen[0].queries, chosen[0].keys, title)
 
 
 def _tell_without_attention(explanation: "Explanation", said: str, *, name: str, as_json: bool) -> None:
@@ -153,12 +163,11 @@ def _tell_worth(worth: "Sequence[HeadWorth]") -> None:
         typer.echo(f"… and {len(worth) - DEAREST} more that lose less")
 
 
-def _as_json(
-    explanation: "Explanation", weights: "Tensor", found: "AttentionMap", worth: "Sequence[HeadWorth]", *, name: str
-) -> None:
+def _as_json(explanation: "Explanation", found: Alignment, worth: "Sequence[HeadWorth]", *, name: str) -> None:
     """Print the weights, and the run's name and its heads' worth where they are asked for."""
     told: dict[str, Any] = {"run": name} if name else {}
-    told |= {"text": explanation.answer.text, "queries": found.queries, "keys": found.keys, "weights": weights.tolist()}
+    told |= {"text": explanation.answer.text, "queries": found.queries, "keys": found.keys}
+    told["weights"] = found.weights.tolist()
     if worth:
         told["heads"] = [vars(one) for one in worth]
     typer.echo(json.dumps(told, ensure_ascii=False))

@@ -56,7 +56,12 @@ function choicesOf(run, item) {
   return parts;
 }
 
+// The mark of a space stands back behind the letters.
+function marked(label) {
+  return label.split(/(▁)/).filter(Boolean).map((part) => (part === "▁" ? make("span", { class: "mark", text: part }) : part));
+}
+
 function bars(rows, name) {
   return make("ul", { class: `bars ${name}` }, ...rows.map(([label, share, kind = ""]) =>
-    make("li", { class: kind }, make("span", { class: "label", text: label }), make("span", { class: "bar", style: `--share: ${Math.min(share, 1)}` }), make("span", { class: "number", text: percent(share) }))));
+    make("li", { class: kind }, make("span", { class: "label" }, ...marked(label)), make("span", { class: "bar", style: `--share: ${Math.min(share, 1)}` }), make("span", { class: "number", text: percent(share) }))));
 }

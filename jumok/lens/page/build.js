@@ -25,7 +25,7 @@ export function decimal(value, digits = 3) {
 export function segments(label, name, options, value, choose) {
   const strip = make("div", { class: "strip", role: "radiogroup", "aria-label": label });
   options.forEach((option) => {
-    const input = make("input", { type: "radio", name, value: option.value, disabled: option.disabled, onchange: () => choose(option.value) });
+    const input = make("input", { type: "radio", name, value: String(option.value), disabled: option.disabled, onchange: () => choose(option.value) });
     input.checked = option.value === value;
     strip.append(make("label", { title: option.title }, input, make("span", { text: option.text })));
   });

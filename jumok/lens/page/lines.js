@@ -21,7 +21,7 @@ export class Lines {
   // The frame is as wide as its column; a sentence sets the height.
   size(width = this.frame.clientWidth) {
     const { keys, queries } = this.state.seen;
-    return { width: Math.min(width, 760), height: ROW * Math.max(keys.length, queries.length, 1) + 8 };
+    return { width: Math.min(width, 860), height: ROW * Math.max(keys.length, queries.length, 1) + 8 };
   }
 
   draw(pen, size, only = null) {

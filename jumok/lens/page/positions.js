@@ -2,6 +2,7 @@
 import { decimal, make } from "./build.js";
 import { inkOf, signedColours } from "./colour.js";
 import { CanvasPen, widthOf } from "./pen.js";
+import { spaced } from "./record.js";
 
 const KINDS = {
   sinusoidal: "sinusoids, sine and cosine interleaved: the first pair of features has the shortest wave",
@@ -19,13 +20,13 @@ export class Positions {
 
   show() {
     const { positions } = this.state.run;
-    this.tables = positions;
+    this.tables = positions.map((one) => ({ ...one, labels: one.labels.map(spaced) }));
     if (!positions.length) {
       this.host.replaceChildren(make("p", { class: "note", text: "This record has no table of positions: the model has none, or it was made without details." }));
       return;
     }
-    this.host.replaceChildren(...positions.flatMap((one) => this.#figure(one)));
-    positions.forEach((one, number) => {
+    this.host.replaceChildren(...this.tables.flatMap((one) => this.#figure(one)));
+    this.tables.forEach((one, number) => {
       const size = this.#sizeOf(one), canvas = this.host.querySelectorAll("canvas")[number];
       this.#drawOne(new CanvasPen(canvas, size.width, size.height), one, size, 0);
     });

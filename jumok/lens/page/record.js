@@ -45,6 +45,6 @@ export function itemsOf(side, words) {
 }
 
 // "▁" marks the space before a token.
-function spaced(label) {
+export function spaced(label) {
   return label.replace(/^▁+|▁+$/g, "") || label;
 }

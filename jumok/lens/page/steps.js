@@ -106,7 +106,7 @@ export class Steps {
     numbers.forEach((value, place) => { context.fillStyle = css(colours(value)); context.fillRect(place, 0, 1, 1); });
     canvas.addEventListener("pointermove", (event) => {
       const place = Math.min(numbers.length - 1, Math.max(0, Math.floor((event.offsetX / canvas.clientWidth) * numbers.length)));
-      this.readout.textContent = `${name}, number ${place + 1} of ${numbers.length}: ${decimal(numbers[place], 4)}`;
+      this.readout.textContent = `${name}, number ${place + 1} of ${numbers.length}: ${decimal(numbers[place])}`;
     });
     return canvas;
   }

@@ -39,7 +39,8 @@ export class Words {
     const placeOf = (event) => { const word = event.target.closest(".word"); return word && Number(word.dataset.place); };
     const point = (event) => { const place = placeOf(event); if (place !== null) this.tell.point(side, place); };
     list.addEventListener("pointerover", point);
-    list.addEventListener("focusin", point);
+    list.addEventListener("focusin", (event) => { words.forEach((word) => (word.tabIndex = word === event.target ? 0 : -1)); point(event); });
+    list.addEventListener("focusout", (event) => { if (!this.root.contains(event.relatedTarget)) this.tell.point(side, null); });
     list.addEventListener("click", (event) => { const place = placeOf(event); if (place !== null && side === "query") this.tell.pin(place); });
     list.addEventListener("keydown", (event) => this.#key(event, side, placeOf(event)));
     this.sides[side].replaceChildren(make("h3", { text: title }), list);
@@ -58,7 +59,6 @@ export class Words {
   }
 
   focus(side, place) {
-    this.words[side].forEach((word, number) => (word.tabIndex = number === place ? 0 : -1));
     this.words[side][place]?.focus();
   }
 

@@ -1,0 +1,175 @@
+"""The page as a file: what is in it equals the record, nothing is loaded from outside, and it stays small."""
+
+import base64
+import html
+import json
+import re
+import zlib
+
+import numpy as np
+import pytest
+import torch
+from cli.conftest import copy_run  # noqa: F401 - a fixture
+from torch import nn
+from torch.testing import assert_close
+
+import jumok
+from jumok.errors import ConfigError, DataError
+from jumok.lens.html import PIECES, joined_modules, make_page
+from jumok.lens.packing import Packing
+from jumok.lens.view import Side, View
+from jumok.models.transformer import Transformer
+from jumok.nn.batch import PairBatch
+from jumok.nn.observe import observe
+from jumok.nn.record import AttentionMap, AttentionRecord
+
+TEXT = "k c a z"
+
+
+@pytest.fixture(scope="module")
+def explanation(copy_run):  # noqa: F811
+    return jumok.load(copy_run).explain(TEXT, details=True)
+
+
+def read(page):
+    """Return the JSON of a page and its arrays, as the browser has them."""
+    data = json.loads(re.search(r'id="data">(.*?)</script>', page.html, re.DOTALL)[1])
+    packed = base64.b64decode(re.search(r'id="numbers">(.*?)</script>', page.html, re.DOTALL)[1])
+    whole, arrays = np.frombuffer(zlib.decompress(packed), dtype="u1"), []
+    for place in data["arrays"]:
+        kind, size = np.dtype(place["type"]), int(np.prod(place["shape"]))
+        planes = whole[place["start"] : place["start"] + size * kind.itemsize].reshape(kind.itemsize, size)
+        numbers = np.ascontiguousarray(planes.T).view(kind).reshape(place["shape"])
+        arrays.append(torch.tensor(numbers * place["scale"] if "scale" in place else numbers.copy()))
+    return data, arrays
+
+
+def test_what_is_in_the_page_equals_the_record(explanation):
+    data, arrays = read(explanation.page())
+    (run,) = data["runs"]
+    assert (run["source"], run["answer"]) == (TEXT, TEXT)
+    for told, found in zip(run["maps"], explanation.record.maps, strict=True):
+        assert (told["path"], told["kind"], told["layer"]) == (found.path, found.kind, found.layer)
+        assert arrays[told["weights"]].equal(found.weights), "weights are exact"
+        assert run["sides"][told["queries"]]["labels"] == list(found.queries)
+        assert run["sides"][told["keys"]]["labels"] == list(found.keys)
+        for name in ("query", "key", "value", "output"):
+            exact = getattr(found.parts, name)
+            assert_close(arrays[told["parts"][name]].float(), exact, rtol=0, atol=float(exact.abs().max()) / 65000)
+        assert told["parts"]["scale"] == found.parts.scale
+        if found.parts.mask is not None:
+            assert arrays[told["parts"]["mask"]].bool().equal(found.parts.mask)
+    for told, choice in zip(run["choices"], explanation.choices, strict=True):
+        assert (told["token"], told["probability"]) == (choice.token, choice.probability)
+        assert [tuple(rival) for rival in told["rivals"]] == list(choice.rivals)
+    assert run["answers"][0] == {"text": TEXT, "score": explanation.answer.score}
+    for told, table in zip(run["positions"], explanation.record.positions, strict=True):
+        assert told["labels"] == list(table.labels)
+        assert_close(arrays[told["table"]].float(), table.table, rtol=0, atol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_numbers_are_packed_in_any_size(dtype):
+    packing = Packing()
+    for array in (torch.zeros(2, 3), torch.zeros(0, 5), torch.randn(3, 1, 4, dtype=dtype), torch.full((7,), -1e30)):
+        packing.exact(array)
+        packing.rounded(array)
+    assert [place["shape"] for place in packing.places[::2]] == [(2, 3), (0, 5), (3, 1, 4), (7,)]
+    assert packing.text().isascii()
+
+
+def test_nothing_is_loaded_from_outside(explanation):
+    text = explanation.page().html
+    assert not re.findall(r"""(?:src|href)=["'](?!data:)""", re.sub(r"srcdoc=.*", "", text))
+    assert set(re.findall(r"https?://[^\s\"'<]+", text)) <= {"http://www.w3.org/2000/svg"}
+    assert "@import" not in text
+    assert "url(" not in text
+
+
+def test_every_module_is_joined_behind_those_it_needs():
+    script = joined_modules()
+    assert "</script" not in script
+    assert not re.findall(r"^\s*(?:import|export) ", script, re.MULTILINE), "an import or export of another form"
+    order = re.findall(r"^const (\w+)Module = ", script, re.MULTILINE)
+    assert sorted(order) == sorted(path.stem for path in PIECES.glob("*.js")), "a module that nobody imports"
+    for name in order:
+        source = (PIECES / f"{name}.js").read_text(encoding="utf-8")
+        for names, needed in re.findall(r'import \{ (.*?) \} from "\./(\w+)\.js"', source):
+            assert order.index(needed) < order.index(name)
+            given = (PIECES / f"{needed}.js").read_text(encoding="utf-8")
+            for one in names.split(", "):
+                assert re.search(rf"^export (?:async )?(?:function|const|class) {one}\b", given, re.MULTILINE), one
+                assert len(re.findall(rf"\b{one}\b", source)) > 1, f"{name}.js imports {one} and never uses it"
+
+
+def test_text_cannot_break_out_of_the_page(copy_run):  # noqa: F811
+    record = AttentionRecord([AttentionMap("a", "cross", 0, torch.ones(1, 1, 1), ("</script><b>",), ("<!--",))])
+    side = Side("output", ("</script><b>",)), Side("source", ("<!--",))
+    view = View("<i>", record, {"cross": side}, output=side[0], source="</title><script>x", answer="</script>")
+    text = make_page([view]).html
+    assert text.count("</script>") == 3
+    assert "<b>" not in text
+    assert "<title>&lt;/title&gt;&lt;script&gt;x" in text
+
+
+def random_explanation(source=23, target=23, *, layers=4, heads=4, width=128, details=True):
+    """Return a view of an untrained Transformer on so many tokens."""
+    torch.manual_seed(0)
+    config = Transformer.Config(
+        source_vocabulary=97, target_vocabulary=97, layers=layers, heads=heads, width=width, feedforward=32
+    )
+    model = Transformer(config).eval()
+    ones = torch.ones(1, source, dtype=torch.bool), torch.ones(1, target, dtype=torch.bool)
+    ids = torch.randint(4, 97, (1, source)), torch.randint(4, 97, (1, target))
+    with torch.inference_mode(), observe(model, details=details) as record:
+        model(PairBatch(ids[0], ones[0], ids[1], ids[1], ones[1]))
+    keys = Side("source", (*(f"▁word{n}" for n in range(source - 1)), "[END]"))
+    queries = Side("output", (*(f"▁Wort{n}" for n in range(target - 1)), "[END]"))
+    begun = Side("output so far", ("[START]", *queries.labels[:-1]))
+    sides = {"encoder": (keys, keys), "decoder": (queries, begun), "cross": (queries, keys)}
+    record.maps = [found.cut(*(side.labels for side in sides[found.kind])) for found in record.maps]
+    record.positions = [table.cut(side.labels) for table, side in zip(record.positions, (keys, begun), strict=True)]
+    rivals = [("▁anderes", 0.0123456789)] * 5
+    choices = [(label, 0.987654321, rivals) for label in queries.labels]
+    text = " ".join(f"word{n}" for n in range(source - 1))
+    return View(
+        "run", record, sides, output=queries, source=text, answer=text, choices=choices, answers=[(text, -0.5)] * 5
+    )
+
+
+def test_a_page_of_twenty_words_is_small_enough_for_mail():
+    size = len(make_page([random_explanation()]).html.encode())
+    assert size <= 600_000, f"{size:,} bytes"
+
+
+def test_a_notebook_shows_the_page_in_a_frame(explanation):
+    shown = explanation._repr_html_()
+    assert shown.startswith('<iframe srcdoc="')
+    inside = html.unescape(re.search(r'srcdoc="(.*?)"', shown, re.DOTALL)[1])
+    assert inside == explanation.page().html
+    assert read(explanation.in_words().page())[0]["runs"][0]["sides"][0]["labels"] == ["k", "c", "a", "z", "[END]"]
+
+
+def test_any_record_can_be_shown(explanation):
+    layer = nn.MultiheadAttention(8, 2, batch_first=True)
+    with jumok.observe(layer) as record:
+        layer(torch.randn(2, 3, 8), *[torch.randn(2, 5, 8)] * 2)
+    data, arrays = read(jumok.show(record))
+    (run,) = data["runs"]
+    assert [side["labels"] for side in run["sides"]] == [["1", "2", "3"], ["1", "2", "3", "4", "5"]]
+    assert arrays[run["maps"][0]["weights"]].equal(record.maps[0].weights[0])
+    assert jumok.show(explanation) == explanation.page()
+    with pytest.raises(ConfigError, match="the record is empty: call the model inside"):
+        jumok.show(AttentionRecord())
+    with jumok.observe(layer) as record:
+        for length in (3, 4):
+            layer(*[torch.randn(1, length, 8)] * 3)
+    with pytest.raises(ConfigError, match="are of different sequences: observe one call"):
+        jumok.show(record)
+
+
+def test_a_page_is_written_whole_or_not_at_all(explanation, tmp_path):
+    explanation.page().save(tmp_path / "page.html")
+    assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
+    with pytest.raises(DataError, match="cannot be written: No such file or directory; choose another file"):
+        explanation.page().save(tmp_path / "no" / "page.html")
