@@ -71,6 +71,7 @@ DATASETS = {
     "stdlib": Entry("running text that ships with Python: docstrings, the licence, the Zen"),
     "copy": Entry("letters → the same letters"),
     "reverse": Entry("letters → the same letters, last first"),
+    "phrasebook": Entry("375 everyday sentences in English and Korean, for a list of corpora"),
 }
 
 

@@ -13,12 +13,13 @@ A_SET_OR_FILES = '[data] needs either set = "NAME" (a built-in set, see jumok li
 
 
 class Corpus(Section):
-    """Parallel text: two files of lines, or one table with a column for each side."""
+    """Parallel text: two files of lines, or one table with a column for each side, perhaps a built-in one."""
 
     name: str = Field("", description="label in scores; the file's own name by default")
     source: str = Field("", description="file with one source sentence a line (.gz allowed)")
     target: str = Field("", description="file with the translations, line by line (.gz allowed)")
     file: str = Field("", description="one .tsv, .csv, .jsonl or .parquet with both sides (.gz allowed)")
+    set: str = Field("", description="a built-in table instead of files: phrasebook (English, Korean)")
     source_column: int | str = Field(0, description="column of the source: number from 0, or name in the header")
     target_column: int | str = Field(1, description="column of the target: number from 0, or name in the header")
     swap: bool = Field(False, description="read it backwards: the target is the source")
@@ -27,11 +28,11 @@ class Corpus(Section):
 
     @model_validator(mode="after")
     def one_kind_of_file(self) -> Self:
-        pair = bool(self.source) and bool(self.target)
-        if pair == bool(self.file) or bool(self.source) != bool(self.target):
+        given = [key for key in ("source", "target", "file", "set") if getattr(self, key)]
+        if given not in (["source", "target"], ["file"], ["set"]):
             raise ConfigError(
-                "a corpus needs either source and target (two files of lines) or file (one table); "
-                f"given: {', '.join(k for k in ('source', 'target', 'file') if getattr(self, k)) or 'none of them'}"
+                "a corpus needs either source and target (two files of lines), file (one table) or set (a built-in table); "
+                f"given: {', '.join(given) or 'none of them'}"
             )
         return self
 
@@ -45,12 +46,12 @@ class Corpus(Section):
     @property
     def label(self) -> str:
         """The corpus' name in tables."""
-        return self.name or self._with_direction((self.file or self.source).rsplit("/", 1)[-1])
+        return self.name or self._with_direction((self.set or self.file or self.source).rsplit("/", 1)[-1])
 
     @property
     def full_label(self) -> str:
         """The same with the whole path, where labels would be alike."""
-        return self.name or self._with_direction(self.file or self.source)
+        return self.name or self._with_direction(self.set or self.file or self.source)
 
     def _with_direction(self, label: str) -> str:
         return f"{label} → {self.to}" if self.to else label

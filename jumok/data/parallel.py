@@ -18,8 +18,8 @@ from jumok.config.data import A_SET_OR_FILES
 from jumok.data.cache import cached_folder
 from jumok.data.corpora import Progress, Split
 from jumok.data.fetch import DOWNLOADS, data_home
-from jumok.data.files import content_hash, find_file
-from jumok.data.sources import read_pairs, tidy
+from jumok.data.files import content_hash
+from jumok.data.sources import TABLES, files_of, read_pairs, tidy
 from jumok.data.store import PairStore, Part, build_pair_store
 from jumok.data.tokenizer import Tokenizer
 from jumok.errors import ConfigError, DataError, did_you_mean
@@ -77,6 +77,11 @@ class ParallelCorpora:
     def __post_init__(self) -> None:
         if not self.data.set and not self.data.train and self.tokenizers is None:  # an imported run has no data
             raise ConfigError(A_SET_OR_FILES)
+        if self.data.set in TABLES:
+            raise ConfigError(
+                f"'{self.data.set}' is a table among others, with no split of its own; "
+                f"write train = [{{ set = '{self.data.set}' }}, …]"
+            )
         if self.data.set and self.data.set not in BUILT_IN:
             raise ConfigError(
                 f"data.set = '{self.data.set}' is not a built-in set; {did_you_mean(self.data.set, BUILT_IN)}"
@@ -215,9 +220,8 @@ class ParallelCorpora:
         return self._content(self.data.train)
 
     def _paths(self, corpus: Corpus) -> list[Path]:
-        names = [corpus.file] if corpus.file else [corpus.source, corpus.target]
         try:
-            return [find_file(name, self.folders) for name in names]
+            return files_of(corpus, self.folders)
         except DataError as error:
             if self.data.folder in DOWNLOADS:
                 raise DataError(f"{error}\nThis set has a public home: jumok fetch {self.data.folder}") from None
@@ -270,5 +274,5 @@ def _deciding_side(corpus: Corpus) -> int:
     """
     if not corpus.to:
         return 0
-    names = (str(corpus.source_column), str(corpus.target_column)) if corpus.file else (corpus.source, corpus.target)
+    names = (corpus.source, corpus.target) if corpus.source else (str(corpus.source_column), str(corpus.target_column))
     return int(names[0] > names[1]) ^ corpus.swap

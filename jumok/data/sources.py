@@ -16,9 +16,10 @@ import numpy as np
 from jumok.config import Corpus, LabelledFile, TextFile
 from jumok.data.files import find_file, read_lines
 from jumok.data.tables import TABLE_SUFFIXES, read_columns
-from jumok.errors import DataError
+from jumok.errors import ConfigError, DataError, did_you_mean
 
 Pair = tuple[str, str]
+TABLES = {"phrasebook": Path(__file__).with_name("phrasebook.tsv")}  # built-in, with columns en and ko
 # Control characters that are no whitespace, and halves of surrogate pairs (JSON can smuggle them in).
 _CONTROL = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ud800-\udfff]")
 
@@ -42,11 +43,21 @@ def read_pairs(corpus: Corpus, folders: Sequence[Path]) -> Iterator[Pair]:
     yield from ((target, source) for source, target in pairs) if corpus.swap else pairs
 
 
+def files_of(corpus: Corpus, folders: Sequence[Path]) -> list[Path]:
+    """Return the files that a corpus is read from: its table, or those of source and target."""
+    if corpus.set:
+        if corpus.set not in TABLES:
+            raise ConfigError(f"set = '{corpus.set}' is no built-in table; {did_you_mean(corpus.set, TABLES)}")
+        return [TABLES[corpus.set]]
+    return [find_file(name, folders) for name in ([corpus.file] if corpus.file else [corpus.source, corpus.target])]
+
+
 def _as_they_stand(corpus: Corpus, folders: Sequence[Path]) -> Iterator[Pair]:
-    if not corpus.file:
-        yield from _read_two_files(find_file(corpus.source, folders), find_file(corpus.target, folders))
+    path, *target_file = files_of(corpus, folders)
+    if target_file:
+        yield from _read_two_files(path, target_file[0])
         return
-    path, count = find_file(corpus.file, folders), 0
+    count = 0
     columns = {"source_column": corpus.source_column, "target_column": corpus.target_column}
     for source, target in read_columns(path, columns):
         count += 1
