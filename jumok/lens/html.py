@@ -24,6 +24,7 @@ from jumok.nn.record import AttentionRecord
 
 PIECES = Path(__file__).parent / "page"
 IMPORT = re.compile(r'^import \{ ([^}]*) \} from "\./([a-z]+)\.js";$', re.MULTILINE)
+SPACE_AND_REMARKS = re.compile(r"^(?:[ ]+|//.*\n|\n)+", re.MULTILINE)
 EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const|class) (\w+))", re.MULTILINE)
 
 
@@ -93,6 +94,7 @@ def _as_function(name: str, source: str) -> str:
     """Return a module as `const nameModule = (() => { …; return { exported }; })();`."""
     exported = ", ".join(EXPORT.findall(source))
     body = EXPORT.sub("", IMPORT.sub(r"const { \1 } = \2Module;", source))
+    body = SPACE_AND_REMARKS.sub("", body)  # whoever reads a page's script finds the modules in jumok/lens/page
     return f"const {name}Module = (() => {{\n{body}return {{ {exported} }};\n}})();"
 
 

@@ -27,15 +27,17 @@ export class Lines {
   draw(pen, size, only = null) {
     const { keys, queries, heads, grid } = this.state.seen;
     if (!grid) return;
-    const widest = (items) => Math.min(Math.max(...items.map((item) => widthOf(item.shown))), size.width / 3);
+    const widest = (items) => Math.min(Math.max(0, ...items.map((item) => widthOf(item.shown))), size.width / 3);
     const left = widest(keys) + GAP, right = size.width - widest(queries) - GAP;
     const ink = inkOf("ink"), middle = (place) => 4 + ROW * (place + 0.5);
     for (const { head, grid: own } of heads) {
       const colour = headColour(head);
-      for (let query = 0; query < own.rows; query++) {
-        for (let key = 0; key < own.columns; key++) {
+      const [firstQuery, lastQuery] = only?.side === "query" ? [only.place, only.place + 1] : [0, own.rows];
+      const [firstKey, lastKey] = only?.side === "key" ? [only.place, only.place + 1] : [0, own.columns];
+      for (let query = firstQuery; query < lastQuery; query++) {
+        for (let key = firstKey; key < lastKey; key++) {
           const weight = own.values[query * own.columns + key];
-          if (weight < FAINT || (only && (only.side === "query" ? query : key) !== only.place)) continue;
+          if (weight < FAINT) continue;
           pen.curve(left, middle(key), right, middle(query), { colour, alpha: Math.min(1, 0.08 + 0.9 * weight), thickness: 0.6 + 2.6 * weight });
         }
       }
@@ -53,6 +55,8 @@ export class Lines {
   show() {
     const size = this.size();
     this.draw(new CanvasPen(this.base, size.width, size.height), size);
+    this.shown = size;
+    this.pen = new CanvasPen(this.above, size.width, size.height);
     this.base.setAttribute("aria-label", "lines from each word to the words it looks at; the list of words above tells the same in numbers");
     this.light();
   }
@@ -60,10 +64,9 @@ export class Lines {
   // All lines stay as they are and fade; those of one word are drawn above them.
   light() {
     const { pointed } = this.state;
-    const size = this.size();
     this.base.style.opacity = pointed ? 0.16 : 1;
-    const pen = new CanvasPen(this.above, size.width, size.height);
-    if (pointed) this.draw(pen, size, pointed);
+    this.pen.clear();
+    if (pointed) this.draw(this.pen, this.shown, pointed);
   }
 
   #at(event) {

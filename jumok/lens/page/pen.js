@@ -13,6 +13,11 @@ export class CanvasPen {
     this.context.scale(ratio, ratio);
   }
 
+  clear() {
+    const { canvas } = this.context;
+    this.context.clearRect(0, 0, canvas.width, canvas.height);
+  }
+
   rectangle(x, y, width, height, colour) {
     this.context.fillStyle = colour;
     this.context.fillRect(x, y, width, height);
@@ -89,7 +94,9 @@ export class SvgPen {
   }
 }
 
-export function pixels(grid, colourOf, canvas = document.createElement("canvas")) {
+export function pixels(grid, colourOf) {
+  const canvas = document.createElement("canvas");
+  if (!grid.values.length) return canvas;
   canvas.width = grid.columns;
   canvas.height = grid.rows;
   const context = canvas.getContext("2d");

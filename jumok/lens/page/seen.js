@@ -63,7 +63,7 @@ export function titleOf({ run, choice, maps }) {
   const layer = choice.layer ? `layer ${choice.layer}` : maps.length > 1 ? `all ${maps.length} layers` : "its one layer";
   if (choice.how === "rollout") return `${choice.kind} attention, rollout through all layers`;
   const count = Math.max(...maps.map((map) => map.heads));
-  const heads = choice.heads.length ? `head ${choice.heads.map((head) => head + 1).join(", ")}` : count > 1 ? `all ${count} heads` : "its one head";
+  const heads = choice.heads.length ? `head${choice.heads.length > 1 ? "s" : ""} ${choice.heads.map((head) => head + 1).join(", ")}` : count > 1 ? `all ${count} heads` : "its one head";
   const many = (!choice.layer && maps.length > 1) || (choice.heads.length || count) > 1;
   return `${choice.kind} attention, ${layer}, ${heads}${many ? `: ${choice.how === "max" ? "strongest" : "mean"}` : ""}`;
 }

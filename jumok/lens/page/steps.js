@@ -18,13 +18,14 @@ export class Steps {
   show() {
     const { run, choice, seen } = this.state;
     const map = seen.maps[Math.max(choice.layer, 1) - 1];
-    if (!map?.parts) {
-      this.host.replaceChildren(make("p", { class: "note", text: map
-        ? "This record was made without details: explain(…, details=True) keeps queries, keys and values."
+    if (!map?.parts || !seen.queries.length) {
+      this.host.replaceChildren(make("p", { class: "note", text: map?.parts ? "There is no word that looks."
+        : map ? "This record was made without details: explain(…, details=True) keeps queries, keys and values."
         : run.note }));
       return;
     }
-    const head = choice.heads[0] ?? 0, item = seen.queries[this.state.pointed?.side === "query" ? this.state.pointed.place : this.state.pinned ?? 0];
+    const { pointed, pinned } = this.state, head = choice.heads[0] ?? 0;
+    const item = seen.queries[pointed?.side === "query" ? pointed.place : pinned ?? 0];
     const token = item.tokens[0];
     this.look = lookOf(map, head, token);
     this.keys = itemsOf(run.sides[map.keys], false);

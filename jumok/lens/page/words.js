@@ -1,5 +1,6 @@
 // Source and output as words. Pointing at one lights up the others by weight; arrow keys walk, Enter pins.
 import { css, headColour, inkOn, shadeOf, weightColours } from "./colour.js";
+import { probabilityOf } from "./beside.js";
 import { make } from "./build.js";
 import { columnOf, rowOf } from "./weights.js";
 
@@ -23,15 +24,18 @@ export class Words {
     this.seen = seen;
     this.colours = weightColours();
     const { querySide, keySide, grid } = seen;
-    this.words = { query: this.#fill("query", seen.queries, grid ? `${querySide.name}: looks` : querySide.name), key: [] };
-    if (grid) this.words.key = this.#fill("key", seen.keys, `${keySide.name}: is looked at`);
+    const likely = seen.writes && seen.run.choices.length > 0;
+    const rests = seen.queries.map((item) => (likely ? String(Math.round(100 * probabilityOf(seen.run, item))) : ""));
+    this.words = { query: this.#fill("query", seen.queries, `${querySide.name}${likely ? ", and how likely each was in %" : grid ? " looks" : ""}`, rests), key: [] };
+    if (grid) this.words.key = this.#fill("key", seen.keys, `${keySide.name}${keySide === querySide ? " is looked at" : ""}`);
     else this.sides.key.replaceChildren(make("h3", { text: "source" }), make("p", { class: "plain", text: seen.run.source }), make("p", { class: "note", text: seen.run.note }));
   }
 
-  #fill(side, items, title) {
+  // rests: what stands below each word while no weight does.
+  #fill(side, items, title, rests = []) {
     const words = items.map((item, place) => {
-      const word = make("span", { class: item.joins ? "word joins" : "word", role: "option", tabindex: place ? -1 : 0, "data-place": place, "aria-label": item.shown, "aria-selected": "false", title: item.label },
-        make("span", { class: "letters", text: item.shown }), make("small", { "aria-hidden": "true" }));
+      const word = make("span", { class: item.joins ? "word joins" : "word", role: "option", tabindex: place ? -1 : 0, "data-place": place, "aria-label": item.shown, "aria-selected": "false", title: item.label, "data-rest": rests[place] },
+        make("span", { class: "letters", text: item.shown }), make("small", { "aria-hidden": "true", text: rests[place] ?? "" }));
       if (/^\[.*\]$/.test(item.label)) word.classList.add("special");
       return word;
     });
@@ -85,7 +89,8 @@ export class Words {
     if (weight === null) {
       if (word.dataset.weight === undefined) return;
       delete word.dataset.weight;
-      word.style.background = word.style.color = word.lastChild.textContent = "";
+      word.style.background = word.style.color = "";
+      word.lastChild.textContent = word.dataset.rest ?? "";
       return;
     }
     word.dataset.weight = weight;

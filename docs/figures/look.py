@@ -1,0 +1,105 @@
+"""Take the pictures of docs/look.md: each view of a page, in a real browser.
+
+python docs/figures/look.py RUN "TEXT" [OTHER_RUN ...]   (needs playwright and chromium)
+"""
+
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from PIL import Image
+from playwright.sync_api import Page, sync_playwright
+
+import jumok
+from jumok.config import DecodingConfig
+from jumok.lens.html import make_page
+
+HERE = Path(__file__).parent
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
+WIDE, PHONE = {"width": 1120, "height": 700}, {"width": 360, "height": 740}
+
+
+def views(runs: list[str], text: str) -> list:
+    """Return what a page is told of each run, with all details."""
+    found = []
+    for run in runs:
+        translator = jumok.load(run)
+        options = DecodingConfig.parse(translator.options.model_dump() | {"beam": 5, "n_best": 5}, "decoding")
+        explanation, worth = translator.importance(text, options=options, details=True)
+        found.append(explanation.view(Path(run).name, worth=worth))
+    return found
+
+
+def point(tab: Page, place: int) -> None:
+    tab.locator("#sentence [data-side=query] .word").nth(place).hover()
+    tab.wait_for_timeout(200)
+
+
+def take(tab: Page, name: str, *, whole: bool = True) -> None:
+    file = HERE / f"look-{name}.png"
+    tab.screenshot(path=file, full_page=whole)
+    with Image.open(file) as picture:  # 200 colours are enough, and a third of the size
+        picture.convert("RGB").quantize(200).save(file, optimize=True)
+    print(f"{file.name}: {file.stat().st_size / 1000:.0f} kB")
+
+
+def main(run: str, text: str, others: list[str]) -> None:
+    """Write docs/figures/look-*.png."""
+    alone, both = Path(tempfile.mkdtemp()) / "alone.html", Path(tempfile.mkdtemp()) / "both.html"
+    found = views([run, *others], text)
+    make_page(found[:1]).save(alone)
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
+
+        def visit(file: Path, **options: object) -> Page:
+            tab = browser.new_context(**({"viewport": WIDE} | options)).new_page()
+            tab.goto(file.as_uri())
+            tab.wait_for_selector("html[data-ready]")
+            return tab
+
+        tab = visit(alone)
+        tab.click("[data-side=query] .word >> nth=5")
+        point(tab, 5)
+        take(tab, "words", whole=False)
+        tab.keyboard.press("Escape")
+        tab.mouse.move(5, 5)
+        tab.locator("#controls input[name=layer][value='3']").check()
+        for head in (0, 2):
+            tab.locator(f"#controls input[name=head][value='{head}']").check()
+        tab.mouse.move(5, 5)
+        take(tab, "lines")
+        tab.locator("#controls input[name=head][value='all']").check()
+        tab.click("#tab-map")
+        point(tab, 4)
+        take(tab, "map")
+        tab.click("#tab-heads")
+        tab.click("[data-sort=lost]")
+        take(tab, "heads")
+        tab.locator("#controls input[name=head][value='0']").check()
+        tab.click("[data-side=query] .word >> nth=5")
+        tab.mouse.move(5, 5)
+        tab.click("#tab-steps")
+        tab.click("[data-stage=output]")
+        take(tab, "steps")
+        tab.click("#tab-positions")
+        tab.mouse.move(5, 5)
+        take(tab, "positions")
+        dark = visit(alone, color_scheme="dark")
+        dark.click("#tab-heads")
+        point(dark, 9)
+        take(dark, "dark")
+        phone = visit(alone, viewport=PHONE, device_scale_factor=2)
+        point(phone, 4)
+        take(phone, "phone", whole=False)
+        if others:
+            make_page(found).save(both)
+            tab = visit(both)
+            tab.locator("[data-run='1'] [data-side=query] .word").nth(5).hover()
+            tab.wait_for_timeout(200)
+            take(tab, "compare")
+        browser.close()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], sys.argv[3:])
