@@ -2,17 +2,19 @@
 
     python benchmarks/data_amount.py --data FOLDER --png docs/figures/data-amount.png
 
-FOLDER holds mnist and cifar10. Every run of a set has the same number of steps. Runs lie in --runs and are not repeated
-where they exist, so it can be stopped and gone on with.
+FOLDER holds mnist and cifar10. Every run of a set has the same number of steps. What --json holds already is not measured
+again, and what is measured is added to it at once, so it can be stopped and gone on with, another day as well.
 """
 
 import argparse
 import json
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 from typing import Any
 
+HERE = Path(__file__).resolve().parent
 MODELS = {"vit": "ViT", "swin": "Swin", "mixer": "MLP-Mixer", "cnn": "CNN"}
 SETS = {"mnist": 55_000, "cifar10": 45_000}  # training pictures
 SHARES = (0.01, 0.1, 1.0)
@@ -24,10 +26,13 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--data", required=True, type=Path)
     parser.add_argument("--runs", type=Path, default=Path("runs/data-amount"))
     parser.add_argument("--sets", nargs="+", choices=list(SETS), default=list(SETS))
-    parser.add_argument("--steps", type=int, nargs="+", default=[600, 600], help="of a run, for each set")
+    parser.add_argument("--steps", type=int, nargs="+", default=[300, 600], help="of a run, for each set")
+    parser.add_argument("--threads", type=int, default=0, help="of a run; 0 = all")
     parser.add_argument("--seeds", type=int, nargs="+", default=[1])
     parser.add_argument("--png", type=Path, help="draw the figure to this file")
-    parser.add_argument("--json", type=Path, help="write the figures to this file")
+    parser.add_argument(
+        "--json", type=Path, default=HERE / "results" / "data-amount.json", help="where figures are kept"
+    )
     return parser.parse_args()
 
 
@@ -40,6 +45,7 @@ def train(name: str, model: str, share: float, seed: int, steps: int, given: arg
         f"training.evaluate_every={steps}",
         f"training.save_every={steps}",
         f"training.seed={seed}",
+        f"training.threads={given.threads}",
         f"data.limit={round(share * SETS[name]) if share < 1 else 0}",
     ]
     options = [part for setting in settings for part in ("--set", setting)]
@@ -86,12 +92,19 @@ def draw(results: list[dict[str, Any]], path: Path) -> None:
 
 def main() -> None:
     """Train what is missing, then show the table and the figure."""
-    given, results = arguments(), []
-    for name, steps in zip(given.sets, given.steps, strict=False):
-        for share in SHARES:
-            for model in MODELS:
-                results += [train(name, model, share, seed, steps, given) for seed in given.seeds]
-                print(*results[-len(given.seeds) :], sep="\n", flush=True)
+    given = arguments()
+    kept = json.loads(given.json.read_text(encoding="utf-8")) if given.json.exists() else []
+    results = []
+    steps_of = dict(zip(SETS, given.steps, strict=True))
+    for name, seed, share, model in product(given.sets, given.seeds, SHARES, MODELS):
+        wanted = {"set": name, "model": model, "share": share, "seed": seed, "steps": steps_of[name]}
+        found = [one for one in kept if all(one[key] == value for key, value in wanted.items())]
+        if not found:
+            found = [train(name, model, share, seed, steps_of[name], given)]
+            kept += found
+            given.json.write_text(json.dumps(kept, indent=1), encoding="utf-8")
+        print(found[0], flush=True)
+        results += found
     print("| set | model | " + " | ".join(f"{100 * share:g} %" for share in SHARES) + " |")
     print("| --- | --- |" + " --- |" * len(SHARES))
     for name in given.sets:
@@ -101,8 +114,6 @@ def main() -> None:
                 found = [r["accuracy"] for r in results if (r["set"], r["model"], r["share"]) == (name, model, share)]
                 cells.append(f"{sum(found) / len(found):.2f}")
             print(f"| {name} | {label} | " + " | ".join(cells) + " |")
-    if given.json:
-        given.json.write_text(json.dumps(results, indent=1), encoding="utf-8")
     if given.png:
         draw(results, given.png)
         print(given.png)

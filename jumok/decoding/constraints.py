@@ -77,6 +77,16 @@ class Constraints:
     no_repeat_ngram: int
     repetition_penalty: float = 1.0
 
+    @property
+    def never(self) -> list[int]:
+        """Tokens that nobody may write; some models start with their end token."""
+        return sorted({self.start, self.pad} - {self.end})
+
+    @property
+    def plain(self) -> bool:
+        """Whether rows may write whatever they like else, once their prefixes are written."""
+        return not self.min_length and not self.no_repeat_ngram and self.repetition_penalty == 1.0
+
     def apply(self, logits: Tensor, rows: Rows, words: Tensor | None = None) -> None:
         """Forbid in logits (R, V) what rows may not write next; a prefix outranks every other rule.
 
@@ -95,7 +105,7 @@ class Constraints:
 
         if self.repetition_penalty > 1.0:
             penalise_repeats(logits, rows.tokens, length=rows.length, penalty=self.repetition_penalty)
-        forbid(logits, sorted({self.start, self.pad} - {self.end}))  # some models start with their end token
+        forbid(logits, self.never)
         if self.min_length:
             forbid_early_end(logits, rows.length, end=self.end, minimum=self.min_length)
         if ending is not None:
@@ -114,8 +124,7 @@ class Constraints:
         places = torch.searchsorted(words, rows.prefix[forced, rows.length[forced]]).to(logits.device)
         forced = forced.to(logits.device)
         values = logits[forced, places]
-        never = torch.tensor(sorted({self.start, self.pad} - {self.end}))
-        forbid(logits, torch.isin(words, never).nonzero()[:, 0].tolist())
+        forbid(logits, torch.isin(words, torch.tensor(self.never)).nonzero()[:, 0].tolist())
         if self.min_length:
             end = int(torch.searchsorted(words, self.end))
             forbid_early_end(logits, rows.length, end=end, minimum=self.min_length)

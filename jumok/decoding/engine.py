@@ -19,7 +19,7 @@ from jumok.decoding.beam import Beam
 from jumok.decoding.constraints import Constraints
 from jumok.decoding.logits import log_sums
 from jumok.decoding.rows import Choice, Hypothesis, Rows, Step
-from jumok.decoding.sampling import Greedy, Sampler
+from jumok.decoding.sampling import Greedy, Sampler, settle
 from jumok.errors import ConfigError
 from jumok.nn.state import DecoderState, StepDecoder
 
@@ -28,6 +28,7 @@ from jumok.nn.state import DecoderState, StepDecoder
 # As StepDecoder.extend, and the source attention (R, n, S) behind each logit, averaged over heads and layers.
 ObservedExtend = Callable[[Tensor, Any], tuple[Tensor, Any, Tensor]]
 
+AT_ONCE = 16  # tokens that a greedy search may write in one go: as many places are made room for
 UNSEEN = 1e-6  # least attention that coverage counts, so that its logarithm exists
 
 
@@ -110,6 +111,7 @@ def stream(
         decoder, [source], collate=collate, lengths=[length], options=single, start=start, end=end, pad=pad,
         prefixes=[prefix], limit=limit, special_start=special_start,
     )  # fmt: skip
+    search.at_once = 1  # each word is shown when it is written
     search.admit([0])
     told = 0
     while search.rows is not None:
@@ -168,6 +170,14 @@ class Search:
             options.repetition_penalty,
         )
         self.strategy = choose_strategy(options, sentences=len(inputs), end=end)
+        self.greedy = (  # and nothing asks for a look at every step
+            isinstance(self.strategy, Greedy)
+            and self.constraints.plain
+            and self.observed_extend is None
+            and shortlists is None
+            and hasattr(decoder, "write_on")
+        )
+        self.at_once = AT_ONCE
         self.found: list[list[Hypothesis]] = [[] for _ in inputs]
         self.rows: Rows | None = None
         self.state: DecoderState | None = None
@@ -212,12 +222,20 @@ class Search:
         self._run(rows, state, torch.cat([self.next, going.tokens]))
 
     def step(self) -> None:
-        """Write one more token to every row."""
+        """Write one more token to every row, or several where nothing else can happen in between."""
         assert self.rows is not None
         assert self.state is not None
-        rows, old = self.rows, len(self.rows)
-        logits, state = self._extend(self.next[:, None], self.state, rows)
-        going = self._choose(logits[:, -1].float(), rows, self.words).in_place(old, self.strategy.rows_each)
+        rows, state, old = self.rows, self.state, len(self.rows)
+        written = self._write_on(rows, state)
+        if written is None:
+            logits, state = self._extend(self.next[:, None], state, rows)
+            going = self._choose(logits[:, -1].float(), rows, self.words).in_place(old, self.strategy.rows_each)
+        else:
+            tokens, chances = written
+            rows.write(tokens[:, :-1], chances[:, :-1])
+            chosen = settle(chances[:, -1:], tokens=tokens[:, -1:], rows=rows, end=self.end)
+            self._close(chosen.closing, rows)
+            going = chosen.going.in_place(old, 1)
         if not len(going.parents):
             self._run(None, None, going.tokens)
             return
@@ -225,6 +243,18 @@ class Search:
             self.rows, self.state, self.next = rows.follow(going), state, going.tokens
         else:
             self._run(rows.follow(going), state.select(going.parents), going.tokens)
+
+    def _write_on(self, rows: Rows, state: DecoderState) -> tuple[Tensor, Tensor] | None:
+        """Return tokens and log-probabilities (R, n) of a greedy search in one go, or None where it takes steps of one."""
+        if not self.greedy or bool((rows.length < rows.prefix_length).any()):
+            return None
+        most = min(self.at_once, int((rows.longest - rows.length).min()))
+        if most < 2:
+            return None
+        found: tuple[Tensor, Tensor] | None = self.decoder.write_on(  # type: ignore[attr-defined]
+            self.next, state, most=most, end=self.end, never=self.constraints.never
+        )
+        return found
 
     def _run(self, rows: Rows | None, state: DecoderState | None, tokens: Tensor) -> None:
         self.rows, self.state, self.next = rows, state, tokens
@@ -277,11 +307,15 @@ class Search:
         normaliser = log_sums(logits)
         self.constraints.apply(logits, rows, words)
         going, closing = self.strategy.advance(logits, normaliser, rows, words)
+        self._close(closing, rows)
+        return going
+
+    def _close(self, closing: Choice, rows: Rows) -> None:
+        """File the rows that end with a choice."""
         if len(closing.parents):
             self._file(
                 rows.select(closing.parents).follow(closing._replace(parents=torch.arange(len(closing.parents))))
             )
-        return going
 
     def _file(self, rows: Rows) -> None:
         """Turn rows that end here into hypotheses."""

@@ -101,6 +101,15 @@ class Rows:
             joined.append(torch.cat([ours, theirs]))
         return Rows(*joined)
 
+    def write(self, tokens: Tensor, log_probabilities: Tensor) -> None:
+        """Write tokens (R, n), as n choices after each other would."""
+        places = self.length[:, None] + torch.arange(tokens.shape[1])
+        self.tokens.scatter_(1, places, tokens)
+        self.log_probabilities.scatter_(1, places, log_probabilities)
+        self.length = self.length + tokens.shape[1]
+        for step in range(tokens.shape[1]):  # one by one, so that sums are rounded alike
+            self.total = self.total + log_probabilities[:, step]
+
     def follow(self, choice: Choice) -> "Rows":
         """Return the rows that choice continues, each with its new token."""
         rows = self if choice.unmoved(len(self)) else self.select(choice.parents)

@@ -40,7 +40,7 @@ class Greedy:
         """
         values, places = likeliest(logits, 1)
         tokens = places.cpu() if words is None else words[places.cpu()]
-        return _settle(values - normaliser[:, None], tokens=tokens, rows=rows, end=self.end)
+        return settle(values - normaliser[:, None], tokens=tokens, rows=rows, end=self.end)
 
 
 class Sampler:
@@ -70,7 +70,7 @@ class Sampler:
             weights = weights.masked_fill(weights < options.min_p * weights.amax(dim=1, keepdim=True), 0.0)
         drawn = draw(weights, noise)
         tokens = drawn if shortlisted is None else shortlisted.gather(1, drawn)
-        return _settle(logits.gather(1, tokens) - normaliser[:, None], tokens=tokens, rows=rows, end=self.end)
+        return settle(logits.gather(1, tokens) - normaliser[:, None], tokens=tokens, rows=rows, end=self.end)
 
 
 def shortlist(logits: Tensor, *, top_k: int, top_p: float) -> tuple[Tensor, Tensor | None]:
@@ -96,7 +96,7 @@ def draw(weights: Tensor, noise: Tensor) -> Tensor:
     return torch.searchsorted(cumulated, noise * cumulated[:, -1:], right=True)
 
 
-def _settle(log_probabilities: Tensor, *, tokens: Tensor, rows: Rows, end: int) -> Step:
+def settle(log_probabilities: Tensor, *, tokens: Tensor, rows: Rows, end: int) -> Step:
     """Return what happens to rows that write tokens (R, 1): those at the end, or at full length, close."""
     choice = Choice(torch.arange(len(rows)), tokens[:, 0].cpu(), log_probabilities[:, 0].cpu())
     closing = (choice.tokens == end) | (rows.length + 1 >= rows.longest)

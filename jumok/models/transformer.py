@@ -189,6 +189,18 @@ class Transformer(nn.Module):
             return F.linear(features, *state.projection), state
         return self.project(features), state
 
+    def write_on(
+        self, tokens: Tensor, state: AttendingState, *, most: int, end: int, never: Sequence[int]
+    ) -> tuple[Tensor, Tensor] | None:
+        """Write tokens (R,), then the likeliest after each, until a row chooses end or most are chosen, in one call.
+
+        Return what was chosen and its log-probabilities (R, n), the last not yet written; None where it takes steps of one.
+        """
+        if state.step is None or state.projection is not None or self._watched:
+            return None
+        chosen: tuple[Tensor, Tensor] = state.step.write_on(tokens, state, most=most, end=end, never=never)
+        return chosen
+
     def restrict(self, state: AttendingState, tokens: Tensor) -> AttendingState:
         """Return the state, whose logits will be those of tokens (K,) alone, in their order."""
         chosen = tokens.to(self.project.weight.device)

@@ -1,6 +1,7 @@
 /* What a CPU does beside large matrix products while a Transformer writes, a token at a time.
 
    decode_step    the decoder's layers for one new token of every row, and the logits after it
+   write_on       the likeliest token after each, again and again, until a row has come to its end
    log_sums       log Σ exp of every row of logits
    likeliest      the largest few of every row of logits, without sorting it
    move_rows      rows of what is remembered take other rows' places
@@ -295,6 +296,30 @@ void likeliest(const float *logits, int64_t rows, int64_t columns, int64_t strid
             }
         }
     }
+}
+
+/* Writes `tokens` (rows,) and then the likeliest after each, until a row chooses `end` or `most` are chosen: at least one.
+   step->tokens and step->lengths are `tokens` and `lengths` (rows,), which go on; words and chances are (rows, most). Tokens
+   `never` are not chosen. Returns how many were. */
+int write_on(const struct model *m, const struct step *s, int most, int64_t end, const int64_t *never, int nevers,
+             int64_t *tokens, int64_t *lengths, int64_t *words, float *chances) {
+    const int64_t columns = m->vocabulary;
+    for (int count = 0; count < most; count++) {
+        int ended = 0;
+        decode_step(m, s);
+        for (int64_t row = 0; row < s->rows; row++) {
+            float *logits = s->logits + row * columns, sum, value;
+            log_sums(logits, 1, columns, columns, &sum);
+            for (int i = 0; i < nevers; i++) logits[never[i]] = -INFINITY;
+            likeliest(logits, 1, columns, columns, 1, &value, &tokens[row]);
+            words[row * most + count] = tokens[row];
+            chances[row * most + count] = value - sum;
+            lengths[row]++;
+            ended |= tokens[row] == end;
+        }
+        if (ended) return count + 1;
+    }
+    return most;
 }
 
 /* In each of count arrays, row targets[i] becomes what row sources[i] was: `used` floats of each of `heads` parts.

@@ -7,13 +7,14 @@ them. It serves plain float32 decoders on a CPU that nobody observes or trains; 
 """
 
 import ctypes
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from jumok.native.build import kernels, matrix_product
-from jumok.native.kernels import address
+from jumok.native.kernels import address, whole
 from jumok.nn.norms import LayerNorm
 from jumok.nn.positions import Positions
 from jumok.nn.slots import GROWTH
@@ -100,9 +101,38 @@ class NativeStep:
 
     def __call__(self, tokens: Tensor, state: AttendingState) -> Tensor:
         """Return logits (R, 1, V) after tokens (R, 1), which the state remembers from now on."""
+        library = kernels()
+        assert library is not None
+        tokens, lengths = tokens.contiguous(), state.cache.lengths.contiguous()
+        step, logits = self._describe(tokens, lengths, state, more=1)
+        library.decode_step(ctypes.byref(self.model), ctypes.byref(step))
+        state.cache.advance(1)
+        return logits[:, None]
+
+    def write_on(
+        self, tokens: Tensor, state: AttendingState, *, most: int, end: int, never: Sequence[int]
+    ) -> tuple[Tensor, Tensor]:
+        """Write tokens (R,), then the likeliest after each, until a row chooses end or most are chosen.
+
+        Return what was chosen and its log-probabilities (R, n), n ≥ 1: the last is not written yet.
+        """
+        library = kernels()
+        assert library is not None
+        tokens, lengths = tokens.clone(), state.cache.lengths.clone()  # both go on in C
+        step, _ = self._describe(tokens, lengths, state, more=most)
+        words, chances = torch.empty(len(tokens), most, dtype=torch.int64), torch.empty(len(tokens), most)
+        count = library.write_on(
+            ctypes.byref(self.model), ctypes.byref(step), most, whole(end), (ctypes.c_int64 * len(never))(*never),
+            len(never), address(tokens), address(lengths), address(words), address(chances),
+        )  # fmt: skip
+        state.cache.advance(count)
+        return words[:, :count], chances[:, :count]
+
+    def _describe(self, tokens: Tensor, lengths: Tensor, state: AttendingState, *, more: int) -> tuple[_Step, Tensor]:
+        """Return what C is told of the rows, with room for so many more places, and where it writes logits (R, V)."""
         library, cache, memory = kernels(), state.cache, state.memory
         assert library is not None
-        rows, places = len(tokens), cache.longest + 1
+        rows, places = len(tokens), cache.longest + more
         own = self._room(cache, places)
         theirs = memory.slots.tensors
         if memory.mask is not self.mask:
@@ -111,28 +141,25 @@ class NativeStep:
         needed = library.work_space(ctypes.byref(self.model), rows, ctypes.c_int64(max(places, memory.mask.shape[1])))
         if len(self.space) < needed:
             self.space = torch.empty(2 * needed)
-        pointers = (ctypes.c_void_p * (4 * self.layers))(
+        self.remembered = (ctypes.c_void_p * (4 * self.layers))(
             *(
                 tensor.data_ptr()
                 for layer in range(self.layers)
                 for tensor in (*own[2 * layer : 2 * layer + 2], *theirs[2 * layer : 2 * layer + 2])
             )
         )
-        tokens, lengths = tokens.contiguous(), cache.lengths.contiguous()
         weight, bias = self.projection if state.projection is None else state.projection
         self.model.project, self.model.project_bias = weight.data_ptr(), bias.data_ptr()
         self.model.vocabulary = len(bias)
-        logits = torch.empty(rows, 1, len(bias))
+        logits = torch.empty(rows, len(bias))
         sentence, memory_head, memory_place, _ = theirs[0].stride()
         step = _Step(
-            rows=rows, group=rows // len(memory.mask), remembered=ctypes.addressof(pointers),
+            rows=rows, group=rows // len(memory.mask), remembered=ctypes.addressof(self.remembered),
             row=own[0].stride(0), head=own[0].stride(1), sentence=sentence, memory_head=memory_head,
             memory_place=memory_place, tokens=tokens.data_ptr(), lengths=lengths.data_ptr(),
             source_lengths=self.source_lengths.data_ptr(), space=self.space.data_ptr(), logits=logits.data_ptr(),
         )  # fmt: skip
-        library.decode_step(ctypes.byref(self.model), ctypes.byref(step))
-        cache.advance(1)
-        return logits
+        return step, logits
 
     def _room(self, cache: KeyValueCache, places: int) -> list[Tensor]:
         """Return each layer's keys and values (R, H, C, d), laid out one after another, with room for a place more."""

@@ -1,6 +1,7 @@
 """A loaded model: one text = many, search score = rescoring, stream = greedy, explain = what really happened."""
 
 import math
+from itertools import product
 
 import numpy as np
 import pytest
@@ -9,7 +10,10 @@ from cli.conftest import babble_run, copy_run  # noqa: F401 - fixtures
 
 import jumok
 from jumok.config import DecodingConfig
+from jumok.decoding import engine
 from jumok.errors import ConfigError, RunError
+from jumok.native.build import kernels, matrix_product
+from jumok.nn.native_step import NativeStep
 from jumok.tasks.pairs import collate
 
 TEXTS = ["a b c", "k", "", "q w e r t y u i o p a s", "z z z"]
@@ -53,6 +57,26 @@ def test_the_score_of_an_answer_is_what_the_model_gives_it(predictor, babbler, b
                 total = float(each[:length].sum())
                 assert answer.log_probability == pytest.approx(total, abs=1e-3)
                 assert answer.score == pytest.approx(total / length**0.7, abs=1e-3)
+
+
+@pytest.mark.skipif(kernels() is None or not matrix_product(), reason="no C compiler, or a torch without sgemm")
+@pytest.mark.parametrize("rows", [1, 2, 64])
+def test_a_greedy_search_in_one_go_is_step_by_step(predictor, babbler, rows, monkeypatch):
+    """Prefixes, refilled batches, answers that end at different places and answers that are cut."""
+    calls = []
+    real = NativeStep.write_on
+    monkeypatch.setattr(
+        NativeStep, "write_on", lambda *given, **named: calls.append(real(*given, **named)) or calls[-1]
+    )
+    options = DecodingConfig(beam=1, batch_size=rows, workers=1)
+    for model, prefixes in product((predictor, babbler), (None, ["", "k", "", "q w", "z"])):
+        calls.clear()
+        monkeypatch.setattr(engine, "AT_ONCE", 16)
+        whole = model.answers(TEXTS, options=options, prefixes=prefixes)
+        assert max(tokens.shape[1] for tokens, _ in calls) > 1, "several tokens in one go"
+        monkeypatch.setattr(engine, "AT_ONCE", 1)
+        assert model.answers(TEXTS, options=options, prefixes=prefixes) == whole
+    assert [found[0].text for found in predictor.answers(TEXTS, options=options)] == TEXTS
 
 
 @pytest.mark.parametrize("beam", [1, 3])
