@@ -14,9 +14,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from jumok.errors import DataError
+from jumok.errors import ConfigError, DataError
 from jumok.lens.packing import Packing
 from jumok.lens.view import NOTHING_TO_SHOW, Side, View
 from jumok.nn.parts import AttentionParts
@@ -52,9 +52,22 @@ class Page:
         return f'<iframe srcdoc="{inside}" style="width: 100%; height: 46rem; border: 0" title="jumok"></iframe>'
 
 
-def show(record: AttentionRecord | Any) -> Page:
+class Explained(Protocol):
+    """What knows its own page, as an explanation does."""
+
+    def page(self) -> Page:
+        """Return the page that shows this."""
+
+
+def show(found: AttentionRecord | Explained) -> Page:
     """Return the page of a record, or of an explanation."""
-    return make_page([View.of_record(record)]) if isinstance(record, AttentionRecord) else record.page()
+    if isinstance(found, AttentionRecord):
+        return make_page([View.of_record(found)])
+    if not hasattr(found, "page"):
+        raise ConfigError(
+            f"show takes a record of attention or a translator's explanation, not a {type(found).__name__}"
+        )
+    return found.page()
 
 
 def make_page(views: Sequence[View], *, words: bool = True) -> Page:
@@ -134,7 +147,6 @@ def _run(view: View, packing: Packing) -> dict[str, Any]:
         "source": view.source,
         "answer": view.answer,
         "note": "" if maps else NOTHING_TO_SHOW,
-        "facts": view.facts,
         "output": number(view.output),
         "maps": maps,
         "positions": positions,

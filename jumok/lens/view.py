@@ -4,7 +4,7 @@ Explanation or AttentionRecord → View → lens/html.py
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from jumok.errors import ConfigError
 from jumok.nn.record import AttentionMap, AttentionRecord
@@ -34,7 +34,6 @@ class View:
     choices: Sequence[tuple[str, float, Sequence[tuple[str, float]]]] = ()  # token, probability, rivals
     answers: Sequence[tuple[str, float]] = ()  # the search's answers with their scores, best first
     worth: Sequence[tuple[str, int, float, float]] = ()  # path, head, score lost without it, its strongest weight
-    facts: Mapping[str, str] = field(default_factory=dict)  # told as they are
 
     @classmethod
     def of_record(cls, record: AttentionRecord, *, name: str = "") -> "View":

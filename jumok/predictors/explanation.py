@@ -11,7 +11,7 @@ from torch import Tensor
 from jumok.data.tokenizer import SPACE
 from jumok.lens.html import Page, make_page
 from jumok.lens.view import Side, View
-from jumok.nn.record import AttentionRecord
+from jumok.nn.record import END, AttentionRecord
 from jumok.tasks.translation import Answer
 
 # T tokens of an answer, its end included · V vocabulary
@@ -58,10 +58,9 @@ class Explanation:
         )  # fmt: skip
 
     def sides(self) -> dict[str, tuple[Side, Side]]:
-        """Return what looks at what in each kind of attention seen."""
-        end = "[END]"
+        """Return what looks at what by kind of attention; "" stands for kinds without a name here."""
         outputs = tuple(choice.token for choice in self.choices)
-        source = Side("source", (*self.source, end), (*self.source_words, _next(self.source_words)))
+        source = Side("source", (*self.source, END), (*self.source_words, _next(self.source_words)))
         output = Side("output", outputs, (*self.answer_words, _next(self.answer_words)))
         # The start comes first where the decoder looks back.
         begun = Side("output so far", ("[START]", *outputs[:-1]), (0, *(word + 1 for word in self.answer_words)))

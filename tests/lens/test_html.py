@@ -159,6 +159,8 @@ def test_any_record_can_be_shown(explanation):
     assert [side["labels"] for side in run["sides"]] == [["1", "2", "3"], ["1", "2", "3", "4", "5"]]
     assert arrays[run["maps"][0]["weights"]].equal(record.maps[0].weights[0])
     assert jumok.show(explanation) == explanation.page()
+    with pytest.raises(ConfigError, match="show takes a record of attention or a translator's explanation, not a str"):
+        jumok.show("text")
     with pytest.raises(ConfigError, match="the record is empty: call the model inside"):
         jumok.show(AttentionRecord())
     with jumok.observe(layer) as record:
