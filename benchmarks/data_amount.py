@@ -26,7 +26,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--data", required=True, type=Path)
     parser.add_argument("--runs", type=Path, default=Path("runs/data-amount"))
     parser.add_argument("--sets", nargs="+", choices=list(SETS), default=list(SETS))
-    parser.add_argument("--steps", type=int, nargs="+", default=[300, 600], help="of a run, for each set")
+    parser.add_argument("--steps", type=int, nargs="+", default=[600, 600], help="of a run, for each set")
     parser.add_argument("--threads", type=int, default=0, help="of a run; 0 = all")
     parser.add_argument("--seeds", type=int, nargs="+", default=[1])
     parser.add_argument("--png", type=Path, help="draw the figure to this file")
