@@ -40,6 +40,7 @@ BUDGET = 20_000_000  # bytes of everything on the shelf
 class Example:
     """A held-out sentence, its reference, and what the packed model makes of it."""
 
+    label: str  # of its val corpus
     source: str
     reference: str
     language: str
@@ -110,14 +111,14 @@ def pack(
 def held_out(translator: Translator) -> list[Example]:
     """Return held-out sentences, evenly spread over the val corpora."""
     found: list[Example] = []
-    stores = translator.task.open_split("val").values()
-    for store in stores:
+    stores = translator.task.open_split("val")
+    for label, store in stores.items():
         languages = translator.task.languages_of(store)
         count = min(max(SENTENCES // len(stores), 1), len(store))
         for place in range(count):
             number = place * len(store) // count
             source, reference = store.text(number)
-            found.append(Example(source, reference, languages[number]))
+            found.append(Example(label, source, reference, languages[number]))
     return found
 
 
@@ -132,7 +133,9 @@ def _write(translator: Translator, folder: Path, name: str, sample: Sequence[Exa
     (folder / BROUGHT).write_text("".join(lines), encoding="utf-8")
     weights = Checkpoints(translator.run.folder).load_weights(checkpoint)
     (folder / "best").mkdir()  # a folder, not a link: an installed package has none
-    save_file({key: halved(key, value) for key, value in weights.items()}, folder / "best" / "model.safetensors")
+    file = folder / "best" / "model.safetensors"
+    save_file({key: halved(key, value) for key, value in weights.items()}, file)
+    file.chmod(0o644)  # the library lets none but its owner read it
 
 
 def halved(name: str, value: Tensor) -> Tensor:
@@ -212,9 +215,9 @@ def card(name: str, small: Translator, packed: Packed, scores: dict[str, dict[st
         f"Beside the run it was made of: {packed.parity.equal:,} of {packed.parity.sentences:,} held-out sentences are "
         f"answered alike; BLEU on them {packed.bleu[0]:.2f} before and {packed.bleu[1]:.2f} after packing.\n",
         f"{len(packed.examples)} held-out sentences, evenly spread and unedited:\n",
-        "| to | source | reference | jumok |",
+        "| val | source | reference | jumok |",
         "| --- | --- | --- | --- |",
-        *(f"| {e.language or '–'} | {' | '.join(map(_cell, (e.source, e.reference, e.written)))} |" for e in packed.examples),
+        *(f"| {e.label} | {' | '.join(map(_cell, (e.source, e.reference, e.written)))} |" for e in packed.examples),
         "\n## Make it again\n",
         "```\n"
         f"jumok train jumok/shipped/{name}/recipe.toml --data FOLDER --out runs/{name}\n"

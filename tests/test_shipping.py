@@ -160,6 +160,15 @@ def test_commands_take_names(shipped, directions_run):  # noqa: F811
     assert "use jumok translate, not jumok generate" in refusal(jumok("generate", "digits-ko", "a"))
 
 
+def test_a_name_beside_its_run(shipped, directions_run):  # noqa: F811
+    data = directions_run.parent / "directions"
+    compared = library.compare([directions_run, "digits-ko"], data=data, to="ko")
+    assert list(compared) == ["digits to Korean"]
+    assert "tok:char" in compared["digits to Korean"].bleu_signature
+    first, second = compared["digits to Korean"].runs
+    assert second.bleu == pytest.approx(first.bleu, abs=1.0)
+
+
 def test_another_engine_writes_to_the_cache_not_to_the_package(shipped):
     before = sorted(shipped.rglob("*"))
     fast = library.load("digits-ko", engine="ctranslate2")

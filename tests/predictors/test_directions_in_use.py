@@ -98,6 +98,10 @@ def test_the_command_line_asks_for_the_language(directions_run, translator, tmp_
     assert "say which, for example --to digits" in refusal(jumok("translate", directions_run, "4 0 7"))
     done = jumok("translate", directions_run, DIGITS[0], "--to", "ko")
     assert done.out.splitlines() == translator.translate(DIGITS[0], to="ko")
+    assert (
+        translator.translate(DIGITS[0], to="ko", beam=2)[0]
+        in jumok("look", directions_run, DIGITS[0], "--to", "ko").out
+    )
     done = jumok("evaluate", directions_run, "--to", "ko")
     assert "digits to Korean (val), 20 sentences" in done.out
     assert "digits to English" not in done.out
@@ -120,6 +124,8 @@ def test_exports_know_the_tags_or_say_that_they_cannot(directions_run, translato
     with pytest.raises(ConfigError, match=r"by a tag, which Hugging Face's tokenizers cannot put before a text"):
         library.api.export(directions_run, tmp_path / "hf", to="huggingface")
     assert not (tmp_path / "hf").exists()
+    parity = library.api.export(directions_run, tmp_path / "graphs", to="onnx")
+    assert parity.equal == parity.sentences == 60
 
 
 def test_the_doctor_shows_tags_and_what_an_epoch_draws(directions_run):  # noqa: F811
