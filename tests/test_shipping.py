@@ -114,6 +114,13 @@ def test_the_maintainers_command(copy_run, tmp_path, capsys):  # noqa: F811
     assert "there is no run folder" in capsys.readouterr().err
 
 
+def test_a_run_may_start_from_a_packed_one(packed, directions_run, tmp_path):  # noqa: F811
+    recipe = directions_run.parent / "directions" / "directions.toml"
+    steps = ["training.steps=1", "training.warmup=1", "training.learning_rate=1e-9"]
+    run = library.train(recipe, out=tmp_path / "on", overrides=[f"training.init={packed[0] / 'numbers'}", *steps])
+    assert library.load(run, to="ko").translate(DIGITS) == library.load(directions_run, to="ko").translate(DIGITS)
+
+
 # --- names
 
 

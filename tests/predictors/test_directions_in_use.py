@@ -128,6 +128,14 @@ def test_exports_know_the_tags_or_say_that_they_cannot(directions_run, translato
     assert parity.equal == parity.sentences == 60
 
 
+def test_a_shortlist_follows_the_tag(translator):
+    """The partners of a tag are the words of its language."""
+    options = DecodingConfig(beam=2, shortlist=20)
+    for to in ("en", "ko"):
+        plain = translator.translate(DIGITS, to=to)
+        assert [found[0].text for found in translator.answers(DIGITS, to=to, options=options)] == plain
+
+
 def test_the_doctor_shows_tags_and_what_an_epoch_draws(directions_run):  # noqa: F811
     report = library.check(directions_run.parent / "directions" / "directions.toml")
     assert report.samples[0][0][0] == "[→en]"

@@ -159,6 +159,15 @@ def test_a_tokenizer_with_other_tags_is_refused(table):
         ParallelCorpora(parsed, TokenizerConfig(), [table], tokenizers=pair)
 
 
+def test_one_source_in_two_directions_is_not_said_twice(table):
+    """Pairs with equal sides: their tags tell them apart, and nothing else does."""
+    (table / "same.tsv").write_text("a\ta\nb\tb\na\ta\n")
+    same = [{"file": "same.tsv", "to": language} for language in ("ko", "en")]
+    corpora = opened(table, train=same, val=same[:1], deduplicate=True)
+    assert corpora.train.parts == [2, 2]
+    assert corpora.train.counts.duplicates == 2
+
+
 def test_subword_dropout_never_touches_a_tag(table):
     from jumok.tasks.pairs import PairBatches
 
