@@ -1,6 +1,6 @@
 """The page in a real browser (Debian's chromium, driven by playwright), made from trained models."""
 
-import asyncio
+import json
 import re
 import shutil
 import statistics
@@ -36,7 +36,6 @@ def browser():
         started = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         yield started
         started.close()
-    asyncio.set_event_loop(None)
 
 
 @pytest.fixture(scope="module")
@@ -282,6 +281,9 @@ def test_step_by_step_shows_the_numbers_of_the_forward_pass(visit, made, explain
         "output for a, number 1 of 32",
         pytest.approx(float(parts.output[2, 0]), abs=1e-3),
     )
+    strip.click()
+    written = tab.locator(".steps .all").inner_text().removeprefix("output for a = ")
+    assert json.loads(written) == pytest.approx(parts.output[2].tolist(), abs=1e-3)
     strip = tab.locator(".vector", has_text="Σ").locator("canvas")
     summed = float(decoder.weights[1, 2] @ parts.value[1, :, 0])
     assert pointed_number(tab, strip) == ("sum of head 2, number 1 of 16", pytest.approx(summed, abs=1e-3))

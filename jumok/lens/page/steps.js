@@ -30,13 +30,14 @@ export class Steps {
     this.look = lookOf(map, head, token);
     this.keys = itemsOf(run.sides[map.keys], false);
     this.word = itemsOf(run.sides[map.queries], false)[token].shown;
-    this.readout = make("p", { class: "cell", text: "Point at a strip of colours for its numbers." });
+    this.readout = make("p", { class: "cell", text: "Point at a strip of colours for a number; click it for all of them." });
+    this.all = make("p", { class: "all", hidden: true, tabindex: 0 });
     const where = `“${this.word}” in ${choice.kind} layer ${map.number}, head ${head + 1}`;
     const chosen = choice.layer && choice.heads.length === 1 ? "" : " Choose another layer and head above.";
     const pieces = item.tokens.length > 1 ? ` The first piece of “${item.shown}”.` : "";
     this.host.replaceChildren(
       make("p", { class: "where" }, make("strong", { text: where }), `.${pieces}${chosen}`),
-      this.#stepper(), make("p", { class: "why", "aria-live": "polite", text: this.#why(map) }), this.readout, ...this.#body(map, head),
+      this.#stepper(), make("p", { class: "why", "aria-live": "polite", text: this.#why(map) }), this.readout, this.all, ...this.#body(map, head),
     );
   }
 
@@ -108,6 +109,10 @@ export class Steps {
     canvas.addEventListener("pointermove", (event) => {
       const place = Math.min(numbers.length - 1, Math.max(0, Math.floor((event.offsetX / canvas.clientWidth) * numbers.length)));
       this.readout.textContent = `${name}, number ${place + 1} of ${numbers.length}: ${decimal(numbers[place])}`;
+    });
+    canvas.addEventListener("click", () => {
+      this.all.hidden = false;
+      this.all.textContent = `${name} = [${Array.from(numbers, (value) => value.toFixed(3)).join(", ")}]`;
     });
     return canvas;
   }
