@@ -64,7 +64,10 @@ def score_texts(hypotheses: Sequence[str], references: Sequence[str], *, tokeniz
 def mean_scores(
     hypotheses: Sequence[str], references: Sequence[str], languages: Sequence[str] = ()
 ) -> dict[str, float]:
-    """Return bleu, chrf and exact_match; of several target languages each is scored by itself, a mean over sentences."""
+    """Return bleu, chrf and exact_match.
+
+    Of several target languages each is scored by itself, as bleu_ko, and what is returned is the mean over sentences.
+    """
     groups: dict[str, list[int]] = {}
     for number, language in enumerate(languages or [""] * len(references)):
         groups.setdefault(language, []).append(number)
@@ -76,10 +79,11 @@ def mean_scores(
     if len(groups) == 1:
         (only,) = scores.values()
         return {key: getattr(only, key) for key in ("bleu", "chrf", "exact_match")}
-    return {
+    means = {
         key: sum(getattr(found, key) * found.sentences for found in scores.values()) / len(references)
         for key in ("bleu", "chrf", "exact_match")
     }
+    return means | {f"bleu_{language}": scores[language].bleu for language in sorted(scores)}
 
 
 @dataclass(frozen=True)

@@ -82,6 +82,7 @@ def test_several_languages_are_scored_each_by_itself():
     english = score_texts(written[1:2], references[1:2], tokenize="13a")
     for key in ("bleu", "chrf", "exact_match"):
         assert scores[key] == pytest.approx((2 * getattr(korean, key) + getattr(english, key)) / 3)
+    assert (scores["bleu_ko"], scores["bleu_en"]) == (korean.bleu, english.bleu)
     alone = score_texts(WRITTEN, REFERENCES)
     assert mean_scores(WRITTEN, REFERENCES) == {key: getattr(alone, key) for key in ("bleu", "chrf", "exact_match")}
 
