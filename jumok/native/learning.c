@@ -70,20 +70,8 @@ void bend_back(const float *restrict x, const float *restrict gradient, int64_t 
 void normalise_rows(const float *restrict x, int64_t rows, int64_t width, const float *restrict scale,
                     const float *restrict shift, float epsilon, float *restrict out, float *restrict means,
                     float *restrict spreads) {
-    for (int64_t row = 0; row < rows; row++) {
-        const float *from = x + row * width;
-        float *into = out + row * width, mean = 0.0f, square = 0.0f;
-        #pragma omp simd reduction(+ : mean)
-        for (int64_t i = 0; i < width; i++) mean += from[i];
-        mean /= width;
-        #pragma omp simd reduction(+ : square)
-        for (int64_t i = 0; i < width; i++) square += (from[i] - mean) * (from[i] - mean);
-        const float spread = 1.0f / sqrtf(square / width + epsilon);
-        #pragma omp simd
-        for (int64_t i = 0; i < width; i++) into[i] = (from[i] - mean) * spread * scale[i] + shift[i];
-        means[row] = mean;
-        spreads[row] = spread;
-    }
+    for (int64_t row = 0; row < rows; row++)
+        spreads[row] = normalise_row(x + row * width, width, scale, shift, epsilon, out + row * width, &means[row]);
 }
 
 /* Rows of logits, to which bias is added where there is one, become the gradient of their smoothed cross-entropy. It is added

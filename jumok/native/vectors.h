@@ -1,4 +1,4 @@
-/* What all kernels reckon with: eight numbers at once, and e^x without a call. */
+/* What all kernels reckon with: eight numbers at once, e^x without a call, and layer norm. */
 
 #include <math.h>
 #include <stdint.h>
@@ -35,4 +35,20 @@ static inline float exponential(float x) {
     bits = (bits + 127) << 23; /* the rounder's own bits are shifted out */
     memcpy(&power, &bits, sizeof power);
     return series * power;
+}
+
+/* Layer norm of one row; returns 1 / deviation. */
+static inline float normalise_row(const float *x, int64_t width, const float *scale, const float *shift, float epsilon, float *out,
+                                  float *mean_of) {
+    float mean = 0.0f, square = 0.0f;
+    #pragma omp simd reduction(+ : mean)
+    for (int64_t i = 0; i < width; i++) mean += x[i];
+    mean /= width;
+    #pragma omp simd reduction(+ : square)
+    for (int64_t i = 0; i < width; i++) square += (x[i] - mean) * (x[i] - mean);
+    const float spread = 1.0f / sqrtf(square / width + epsilon);
+    #pragma omp simd
+    for (int64_t i = 0; i < width; i++) out[i] = (x[i] - mean) * spread * scale[i] + shift[i];
+    *mean_of = mean;
+    return spread;
 }

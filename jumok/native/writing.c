@@ -122,18 +122,8 @@ static void linear(product multiply, const float *x, int rows, int inside, const
 
 static void normalise(const float *x, int rows, int width, const float *scale, const float *shift, float epsilon,
                       float *out) {
-    for (int64_t row = 0; row < rows; row++) {
-        const float *from = x + row * width;
-        float *into = out + row * width, mean = 0.0f, square = 0.0f;
-        #pragma omp simd reduction(+ : mean)
-        for (int i = 0; i < width; i++) mean += from[i];
-        mean /= width;
-        #pragma omp simd reduction(+ : square)
-        for (int i = 0; i < width; i++) square += (from[i] - mean) * (from[i] - mean);
-        float spread = 1.0f / sqrtf(square / width + epsilon);
-        #pragma omp simd
-        for (int i = 0; i < width; i++) into[i] = (from[i] - mean) * spread * scale[i] + shift[i];
-    }
+    float mean;
+    for (int64_t row = 0; row < rows; row++) normalise_row(x + row * width, width, scale, shift, epsilon, out + row * width, &mean);
 }
 
 /* One query of one head over count places. */

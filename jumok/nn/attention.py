@@ -15,6 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from jumok.nn.dropout import Dropout
+from jumok.nn.linear import Linear
 from jumok.nn.masks import causal_mask, shown_keys
 from jumok.nn.native_attention import attend_to_another, attend_to_itself, fits
 from jumok.nn.observe import recorder_for
@@ -79,7 +80,7 @@ class MultiHeadAttention(nn.Module, ABC):
         self.value_width = value_width or self.head_width
         self.scale = 1 / math.sqrt(self.head_width) if scaled else 1.0
         self.weight_dropout = Dropout(dropout)
-        self.output = nn.Linear(heads * self.value_width, width)
+        self.output = Linear(heads * self.value_width, width)
         self.make_inputs(width)
         initialise(self.output)
 
@@ -132,7 +133,7 @@ class SelfAttention(MultiHeadAttention):
 
     def make_inputs(self, width: int) -> None:
         self.sizes = [self.heads * self.head_width, self.heads * self.head_width, self.heads * self.value_width]
-        self.query_key_value = nn.Linear(width, sum(self.sizes))
+        self.query_key_value = Linear(width, sum(self.sizes))
         initialise(self.query_key_value, self.sizes, gain=INPUT_GAIN)
 
     def forward(
@@ -161,9 +162,9 @@ class CrossAttention(MultiHeadAttention):
     """Queries from one sequence; keys and values from another, projected once."""
 
     def make_inputs(self, width: int) -> None:
-        self.query = nn.Linear(width, self.heads * self.head_width)
+        self.query = Linear(width, self.heads * self.head_width)
         self.sizes = [self.heads * self.head_width, self.heads * self.value_width]
-        self.key_value = nn.Linear(width, sum(self.sizes))
+        self.key_value = Linear(width, sum(self.sizes))
         initialise(self.query, gain=INPUT_GAIN)
         initialise(self.key_value, self.sizes, gain=INPUT_GAIN)
 

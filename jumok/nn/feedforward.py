@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from jumok.native import kernels as native
 from jumok.nn.dropout import Dropout
+from jumok.nn.linear import Linear
 
 Activation = Literal["relu", "gelu", "gelu-tanh", "silu"]
 ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
@@ -60,10 +61,10 @@ class FeedForward(nn.Module):
     def __init__(self, width: int, hidden: int, *, activation: Activation = "relu", dropout: float = 0.0) -> None:
         super().__init__()
         self.kind = activation
-        self.expand = nn.Linear(width, hidden)
+        self.expand = Linear(width, hidden)
         self.activation = ACTIVATIONS[activation]()
         self.dropout = Dropout(dropout)
-        self.contract = nn.Linear(hidden, width)
+        self.contract = Linear(hidden, width)
         for linear in (self.expand, self.contract):
             nn.init.xavier_uniform_(linear.weight)
             nn.init.zeros_(linear.bias)

@@ -9,6 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from jumok.nn.linear import Linear
 from jumok.nn.observe import recorder_for
 from jumok.nn.positions import sinusoid
 
@@ -27,7 +28,7 @@ class Patches(nn.Module):
     def __init__(self, channels: int, size: int, width: int, *, kind: PatchKind = "matrix") -> None:
         super().__init__()
         self.channels, self.size, self.kind = channels, size, kind
-        self.project = nn.Linear(channels * size * size, width)
+        self.project = Linear(channels * size * size, width)
 
     def grid(self, picture: Tensor) -> tuple[int, int]:
         """Return how many rows and columns of patches a picture (…, H, W) has; what is left over is padded."""

@@ -15,6 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from jumok.nn.dropout import Dropout
+from jumok.nn.linear import Linear
 from jumok.nn.native_attention import attend_to_itself, fits
 from jumok.nn.norms import LayerNorm
 from jumok.nn.observe import recorder_for
@@ -118,8 +119,8 @@ class WindowAttention(nn.Module):
         super().__init__()
         self.heads, self.window, self.shifted = heads, window, shifted
         self.scale = 1 / math.sqrt(width // heads)
-        self.query_key_value = nn.Linear(width, 3 * width)
-        self.output = nn.Linear(width, width)
+        self.query_key_value = Linear(width, 3 * width)
+        self.output = Linear(width, width)
         self.relative = nn.Parameter(torch.zeros((2 * window - 1) ** 2, heads))
         self.weight_dropout = Dropout(dropout)
         nn.init.trunc_normal_(self.relative, std=0.02)
@@ -199,7 +200,7 @@ class MergePatches(nn.Module):
     def __init__(self, width: int, epsilon: float) -> None:
         super().__init__()
         self.norm = LayerNorm(4 * width, eps=epsilon)
-        self.reduce = nn.Linear(4 * width, 2 * width, bias=False)
+        self.reduce = Linear(4 * width, 2 * width, bias=False)
         nn.init.trunc_normal_(self.reduce.weight, std=0.02)
 
     def forward(self, cells: Tensor) -> Tensor:
