@@ -26,6 +26,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--data", required=True, type=Path)
     parser.add_argument("--runs", type=Path, default=Path("runs/data-amount"))
     parser.add_argument("--sets", nargs="+", choices=list(SETS), default=list(SETS))
+    parser.add_argument("--models", nargs="+", choices=list(MODELS), default=list(MODELS))
     parser.add_argument("--steps", type=int, nargs="+", default=[600, 600], help="of a run, for each set")
     parser.add_argument("--threads", type=int, default=0, help="of a run; 0 = all")
     parser.add_argument("--seeds", type=int, nargs="+", default=[1])
@@ -77,12 +78,12 @@ def draw(results: list[dict[str, Any]], path: Path) -> None:
     names = list(dict.fromkeys(result["set"] for result in results))
     figure = Figure(figsize=(4.2 * len(names), 3.6), dpi=150, layout="constrained")
     for axes, name in zip(figure.subplots(1, len(names), squeeze=False)[0], names, strict=True):
-        for model, label in MODELS.items():
+        for model in dict.fromkeys(result["model"] for result in results):
             means = []
             for share in SHARES:
                 found = [r["accuracy"] for r in results if (r["set"], r["model"], r["share"]) == (name, model, share)]
                 means.append(sum(found) / max(len(found), 1))
-            axes.plot([100 * share for share in SHARES], means, marker="o", label=label)
+            axes.plot([100 * share for share in SHARES], means, marker="o", label=MODELS[model])
         axes.set(xscale="log", xlabel="% of the training pictures", ylabel="val accuracy, %", title=name)
         axes.set_xticks([100 * share for share in SHARES], [f"{100 * share:g}" for share in SHARES])
         axes.grid(alpha=0.3)
@@ -96,7 +97,7 @@ def main() -> None:
     kept = json.loads(given.json.read_text(encoding="utf-8")) if given.json.exists() else []
     results = []
     steps_of = dict(zip(SETS, given.steps, strict=True))
-    for name, seed, share, model in product(given.sets, given.seeds, SHARES, MODELS):
+    for name, seed, share, model in product(given.sets, given.seeds, SHARES, given.models):
         wanted = {"set": name, "model": model, "share": share, "seed": seed, "steps": steps_of[name]}
         found = [one for one in kept if all(one[key] == value for key, value in wanted.items())]
         if not found:
@@ -108,12 +109,12 @@ def main() -> None:
     print("| set | model | " + " | ".join(f"{100 * share:g} %" for share in SHARES) + " |")
     print("| --- | --- |" + " --- |" * len(SHARES))
     for name in given.sets:
-        for model, label in MODELS.items():
+        for model in given.models:
             cells = []
             for share in SHARES:
                 found = [r["accuracy"] for r in results if (r["set"], r["model"], r["share"]) == (name, model, share)]
                 cells.append(f"{sum(found) / len(found):.2f}")
-            print(f"| {name} | {label} | " + " | ".join(cells) + " |")
+            print(f"| {name} | {MODELS[model]} | " + " | ".join(cells) + " |")
     if given.png:
         draw(results, given.png)
         print(given.png)
