@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from jumok.data.corpora import Progress
     from jumok.doctor import Report
     from jumok.export.parity import Parity
+    from jumok.lens.film import Film
 
 Kind = TypeVar("Kind", bound=Predictor)
 # Imported when first used: a translation need not wait for what draws, compares or reads pictures.
@@ -47,6 +48,7 @@ __all__ = [
     "evaluate",
     "export",
     "load",
+    "open_film",
     "prepare_job",
     "recipe_schema",
     "train",
@@ -101,6 +103,13 @@ def load(
             raise ConfigError(f"--to {to} is for translation; {run} is a run of {predictor.run.recipe.task}")
         predictor.to = predictor.language(to)
     return predictor
+
+
+def open_film(run: str | Path) -> "Film":
+    """Return how the attention of a run grew on the probes kept at its evaluations (training.probes)."""
+    from jumok.filming import open_film
+
+    return open_film(find_run(run).folder)
 
 
 def _load(opened: Run, *, checkpoint: str, device: str, engine: str, int8: bool) -> Predictor:

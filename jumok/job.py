@@ -17,6 +17,8 @@ from jumok.catalogue import model_class, task_class
 from jumok.data.corpora import Progress
 from jumok.data.parallel import data_folders
 from jumok.errors import ConfigError, RunError
+from jumok.filming import camera_for
+from jumok.lens.film import forget_frames
 from jumok.nn.compiling import compile_layers
 from jumok.nn.device import choose_device
 from jumok.recipe import Recipe, differences, find_recipe, shipped_recipes
@@ -67,6 +69,7 @@ class Job:
                 run=self.folder,
                 reporter=reporter,
                 device=device,
+                film=camera_for(self.task, self.model, self.folder, count=self.recipe.training.probes),
             )
             count = sum(parameter.numel() for parameter in self.model.parameters())
             reporter.note(
@@ -90,6 +93,7 @@ class Job:
         if not Checkpoints(self.folder).steps():
             reporter.note("no checkpoint yet: starting from the beginning")
             (self.folder / "metrics.jsonl").write_text("", encoding="utf-8")
+            forget_frames(self.folder, after=0)
             self.recipe.save(self.folder / "recipe.toml")  # steps and intervals may have changed
             return
         threads = Run.open(self.folder).facts.get("threads")
@@ -99,6 +103,7 @@ class Job:
                 "it would have"
             )
         trainer.resume()
+        forget_frames(self.folder, after=trainer.progress.step)
         self.recipe.save(self.folder / "recipe.toml")  # steps and intervals may have changed
         reporter.note(f"going on from step {trainer.progress.step:,}")
 

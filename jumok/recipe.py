@@ -16,7 +16,12 @@ from jumok.config import DecodingConfig, ModelConfig, Section, TokenizerConfig, 
 from jumok.errors import ConfigError, did_you_mean
 
 SECTIONS = ("data", "tokenizer", "model", "training", "decoding")
-MAY_CHANGE = ("training.save_every", "training.evaluate_every", "training.log_every")  # when a run is resumed
+MAY_CHANGE = (  # when a run is resumed
+    "training.save_every",
+    "training.evaluate_every",
+    "training.log_every",
+    "training.probes",
+)
 
 LAST_LINE = "# the end of the recipe"  # half of a file may be good TOML too
 

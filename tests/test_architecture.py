@@ -36,8 +36,9 @@ ALLOWED = {
     "shipping": LEAVES | {"api", "exporting", "export", "predictors", "evaluation", "run", "shelf", "training"},
     "doctor": LEAVES | {"tasks", "data", "training"},
     "scaffold": LEAVES | {"data"},
-    "job": LEAVES | {"run", "catalogue", "data", "nn", "training"},
-    "api": LEAVES | {"run", "job", "comparison", "exporting", "doctor", "scaffold", "predictors", "export", "catalogue", "tasks", "data", "decoding", "evaluation",
+    "filming": LEAVES | {"run", "tasks", "data", "decoding", "nn", "lens"},
+    "job": LEAVES | {"run", "catalogue", "data", "nn", "training", "filming", "lens"},
+    "api": LEAVES | {"run", "job", "comparison", "exporting", "doctor", "filming", "scaffold", "predictors", "export", "catalogue", "tasks", "data", "decoding", "evaluation",
                      "training", "lens", "nn", "shelf"},
     "cli": LEAVES | {"api", "scaffold", "catalogue", "comparison", "data", "evaluation", "lens", "predictors", "training", "doctor", "tasks", "shelf"},
 }  # fmt: skip

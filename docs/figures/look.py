@@ -1,6 +1,7 @@
 """Take the pictures of docs/look.md: each view of a page, in a real browser.
 
 python docs/figures/look.py RUN "TEXT" [OTHER_RUN ...]   (needs playwright and chromium)
+python docs/figures/look.py --film RUN                   look-film.png alone
 """
 
 import shutil
@@ -12,7 +13,9 @@ from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
 import jumok
+from jumok.api import open_film
 from jumok.config import DecodingConfig
+from jumok.lens.film_page import make_film_page
 from jumok.lens.html import make_page
 
 HERE = Path(__file__).parent
@@ -101,5 +104,21 @@ def main(run: str, text: str, others: list[str]) -> None:
         browser.close()
 
 
+def take_film(run: str) -> None:
+    """Write docs/figures/look-film.png."""
+    file = Path(tempfile.mkdtemp()) / "film.html"
+    make_film_page(open_film(run), name=Path(run).name).save(file)
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
+        tab = browser.new_context(viewport=WIDE).new_page()
+        tab.goto(file.as_uri())
+        tab.wait_for_selector("html[data-ready]")
+        take(tab, "film")
+        browser.close()
+
+
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], sys.argv[3:])
+    if sys.argv[1] == "--film":
+        take_film(sys.argv[2])
+    else:
+        main(sys.argv[1], sys.argv[2], sys.argv[3:])

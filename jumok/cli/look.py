@@ -11,7 +11,7 @@ def look(
     given: list[str] = typer.Argument(
         ...,
         metavar="RUN... TEXT",
-        help="A run's folder, or several to compare; then the sentence to translate, or the picture to name.",
+        help="A run's folder, or several to compare; then the sentence to translate, or the picture to name (none with --film).",
         autocompletion=run_folders,
     ),
     to: str = typer.Option("", "--to", help="The target language of a run that has several."),
@@ -30,6 +30,11 @@ def look(
     ),
     importance: bool = typer.Option(
         False, "--importance", help="Also tell what the answer loses without each head, next to how sharply it looks."
+    ),
+    film: bool = typer.Option(
+        False,
+        "--film",
+        help="How attention grew in training, on sentences kept at each evaluation: jumok look RUN --film.",
     ),
     beam: int | None = typer.Option(None, "--beam", min=1, help="Hypotheses kept; 1 = greedy."),
     checkpoint: str = typer.Option("best", "--checkpoint", help="best, last or step-N."),
@@ -50,9 +55,12 @@ def look(
 
     Example: [bold]jumok look runs/multi30k-en-de "A dog runs." --importance --words[/bold]
 
+    Example: [bold]jumok look runs/dates-transformer --film --open[/bold] (from noise to alignment)
+
     Example: [bold]jumok look runs/cifar10-vit cat.jpg --png cat-heat.png[/bold]
     """  # fmt: skip
     from jumok import api
+    from jumok.cli.look_film import look_at_film
     from jumok.cli.look_page import check_can_write, write_page
     from jumok.cli.look_picture import look_at_picture
     from jumok.cli.look_text import Wanted, explain_with, look_at_answer
@@ -63,13 +71,22 @@ def look(
     from jumok.predictors.picture_classifier import PictureClassifier
     from jumok.predictors.translator import Translator
 
+    if html is not None:
+        check_can_write(html)
+    if film:
+        if len(given) > 1:
+            raise ConfigError(f"--film is of one run and needs no text, '{given[1]}' is given: jumok look RUN --film")
+        if to or target is not None or kind or importance or beam or png is not None or as_json:
+            raise ConfigError(
+                "--film goes with --html, --open, --words, --layer and --head only: its sentences are kept by training"
+            )
+        look_at_film(given[0], html=html, opened=open_page, words=words, layer=layer, head=head)
+        return
     *runs, text = given
     if not runs:
         raise ConfigError(f"look needs a run and a text; only '{text}' is given: jumok look RUN TEXT")
     if png is not None:
         check_can_draw(png)
-    if html is not None:
-        check_can_write(html)
     if png is not None and len(runs) > 1:
         raise ConfigError(f"--png draws one run, {len(runs)} are given; --html shows them side by side")
     page, names = html is not None or open_page, name_runs(runs) if len(runs) > 1 else [Path(runs[0]).resolve().name]

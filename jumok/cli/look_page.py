@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 if TYPE_CHECKING:
+    from jumok.lens.html import Page
     from jumok.lens.view import View
 
 
@@ -21,13 +22,18 @@ def check_can_write(path: Path) -> None:
 
 
 def write_page(views: "Sequence[View]", path: Path | None, *, words: bool, opened: bool) -> None:
-    """Write the page of one run or several, and open it on request; without a path it goes to a temporary file."""
+    """Write the page of one run or several, and open it on request."""
     from jumok.lens.html import make_page
 
+    save_page(make_page(views, words=words), path, opened=opened)
+
+
+def save_page(page: "Page", path: Path | None, *, opened: bool) -> None:
+    """Write a page and open it on request; without a path it goes to a temporary file."""
     if path is None:
         with tempfile.NamedTemporaryFile(prefix="jumok-", suffix=".html", delete=False) as file:
             path = Path(file.name)
-    make_page(views, words=words).save(path)
+    page.save(path)
     typer.echo(f"page: {path} ({path.stat().st_size / 1000:,.0f} kB)")
     if opened and not webbrowser.open(path.absolute().as_uri()):
         typer.echo("there is no browser here to open it in; open the file in yours")

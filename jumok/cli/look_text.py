@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from jumok.config import DecodingConfig
+    from jumok.lens.film import Shot
     from jumok.predictors.explanation import Choice, Explanation, HeadWorth
     from jumok.predictors.translator import Translator
 
@@ -100,15 +101,15 @@ def look_at_answer(
         _tell_worth(worth)
 
 
-def chosen_weights(explanation: "Explanation", wanted: Wanted) -> Alignment:
+def chosen_weights(looked: "Explanation | Shot", wanted: Wanted) -> Alignment:
     """Return the weights that are wanted: one head's, or a mean."""
     import torch
 
     from jumok.errors import ConfigError
 
-    kinds, layer, head = explanation.record.kinds, wanted.layer, wanted.head
+    kinds, layer, head = looked.record.kinds, wanted.layer, wanted.head
     kind = wanted.kind or next((name for name in ("cross", "recurrent") if name in kinds), kinds[0])
-    maps = explanation.record.of_kind(kind)
+    maps = looked.record.of_kind(kind)
     if not maps:
         raise ConfigError(f"--kind {kind}: this model has {', '.join(kinds)}")
     if layer is not None and layer > len(maps):

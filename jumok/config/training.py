@@ -47,6 +47,9 @@ class TrainingConfig(Section):
     save_every: int = Field(500, ge=1, description="steps between checkpoints")
     evaluate_every: int = Field(500, ge=1, description="steps between evaluations")
     log_every: int = Field(50, ge=1, description="steps between lines in metrics.jsonl")
+    probes: int = Field(
+        2, ge=0, le=20, description="val sentences whose attention is kept at each evaluation (look --film); 0 = none"
+    )
     init: str = Field("", description="a run whose weights and tokenizers this one starts from")
     seed: int = Field(1, ge=0)
     device: str = Field("auto", description="auto (CUDA, then MPS, then CPU), cpu, cuda, cuda:1, mps")

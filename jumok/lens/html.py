@@ -76,20 +76,27 @@ def make_page(views: Sequence[View], *, words: bool = True) -> Page:
     runs = [_run(view, packing) for view in views]
     data = {"runs": runs, "arrays": packing.places, "words": words}
     title = f"{views[0].source} → {views[0].answer}" if views[0].source else views[0].name
+    return put_together("page", title=title, data=data, numbers=packing.text(), script=joined_modules("main"))
+
+
+def put_together(
+    skeleton: str, *, title: str, data: dict[str, Any], numbers: str, script: str, styles: Sequence[str] = ("page",)
+) -> Page:
+    """Return the page of a skeleton in lens/page with its title, styles, data and script filled in."""
     filled = {
         "title": html.escape(f"{title} · jumok"),
-        "style": (PIECES / "page.css").read_text(encoding="utf-8"),
+        "style": "".join((PIECES / f"{name}.css").read_text(encoding="utf-8") for name in styles),
         "data": json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c"),
-        "numbers": packing.text(),
-        "script": joined_modules(),
+        "numbers": numbers,
+        "script": script,
     }
-    skeleton = (PIECES / "page.html").read_text(encoding="utf-8")
-    return Page(re.sub(r"\{\{(\w+)\}\}", lambda found: filled[found[1]], skeleton))
+    text = (PIECES / f"{skeleton}.html").read_text(encoding="utf-8")
+    return Page(re.sub(r"\{\{(\w+)\}\}", lambda found: filled[found[1]], text))
 
 
 @cache
-def joined_modules() -> str:
-    """Return all modules as one script: a function each, called behind those that it imports from."""
+def joined_modules(entry: str) -> str:
+    """Return a module and all that it needs as one script: a function each, called behind those that it imports from."""
     sources = {path.stem: path.read_text(encoding="utf-8") for path in sorted(PIECES.glob("*.js"))}
     order: list[str] = []
 
@@ -99,7 +106,7 @@ def joined_modules() -> str:
                 place(needed)
             order.append(name)
 
-    place("main")
+    place(entry)
     return "\n".join(_as_function(name, sources[name]) for name in order)
 
 

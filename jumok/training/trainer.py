@@ -61,6 +61,7 @@ LESS_IS_BETTER = ("loss", "perplexity", "bits_per_byte", "bits_per_character")  
 
 LossFunction = Callable[[nn.Module, Any, int], Loss]
 Evaluate = Callable[[nn.Module], dict[str, Any]]  # scores; 'samples' holds texts for the display
+Film = Callable[[nn.Module, int], None]  # keeps a frame of the model at a step
 
 
 @dataclass
@@ -94,8 +95,9 @@ class Trainer:
         run: Path,
         reporter: Reporter,
         device: torch.device,
+        film: Film | None = None,
     ) -> None:
-        self.model, self.loss, self.batches, self.evaluate = model, loss, batches, evaluate
+        self.model, self.loss, self.batches, self.evaluate, self.film = model, loss, batches, evaluate, film
         self.config, self.run_folder, self.reporter, self.device = config, run, reporter, device
         self.checkpoints = Checkpoints(run)
         self.optimizer = make_optimizer(model, config)
@@ -116,6 +118,9 @@ class Trainer:
         with workers or nullcontext(), self._stoppable():
             self.workers = workers
             self.reporter.start(self.progress, self.config)
+            if self.film is not None and self.progress.step == 0:
+                with self._answering():
+                    self.film(self.model, 0)
             stopping = bool(self.stop_signal)
             while not (self._over or stopping):
                 self._one_step()
@@ -263,13 +268,21 @@ class Trainer:
         """Return a block for what workers have no part in."""
         return nullcontext() if self.workers is None else self.workers.waiting()
 
-    def _evaluate(self) -> bool:
-        started = time.perf_counter()
-        self.reporter.evaluating()
+    @contextmanager
+    def _answering(self) -> Iterator[None]:
+        """Lend the model out with the weights that are scored; training does not notice."""
         self.model.eval()
         unchanged = torch.random.fork_rng([self.device] if self.device.type == "cuda" else [])
         with self.average.in_place(), unchanged, self._all_threads():
+            yield
+
+    def _evaluate(self) -> bool:
+        started = time.perf_counter()
+        self.reporter.evaluating()
+        with self._answering():
             scores = dict(self.evaluate(self.model))
+            if self.film is not None:
+                self.film(self.model, self.progress.step)
         samples = scores.pop("samples", [])
         progress, monitor = self.progress, self.config.monitor
         if monitor not in scores:

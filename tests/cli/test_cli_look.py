@@ -114,3 +114,26 @@ def test_look_refuses_in_a_sentence(copy_run, fixed_run, tmp_path):
     both = jumok("look", copy_run, fixed_run, "k", "--png", tmp_path / "a.png")
     assert refusal(both) == "--png draws one run, 2 are given; --html shows them side by side"
     assert "is named twice" in refusal(jumok("look", copy_run, copy_run, "k"))
+
+
+def test_look_at_a_film(copy_run, tmp_path):
+    done = jumok("look", copy_run, "--film")
+    assert (done.code, done.err) == (0, "")
+    lines = done.out.splitlines()
+    assert re.split(r"  +", lines[3].strip()) == ["step", "bleu", "entropy", "on the end", "translation"]
+    assert [line.split()[0] for line in lines[4:7]] == ["0", "150", "300"]
+    assert re.match(r" +0 +– +\d\.\d\d +\d+\.\d%  ", lines[4])
+    assert lines[6].rstrip().endswith(lines[0]), "it has learnt to copy"
+    assert "step 300, cross attention, its one layer, mean of 2 heads" in done.out
+    assert done.out.endswith("This is the first of 2 sentences; --open or --html FILE shows all.\n")
+    assert "its one layer, head 2" in jumok("look", copy_run, "--film", "--head", "2").out
+    done = jumok("look", copy_run, "--film", "--html", tmp_path / "film.html")
+    assert re.fullmatch(rf"page: {tmp_path / 'film.html'} \(\d+ kB\)\n", done.out)
+    assert [frame["step"] for frame in told(tmp_path / "film.html")["frames"]] == [0, 150, 300]
+
+
+def test_look_says_why_there_is_no_film(copy_run, fixed_run, gpt_run, tmp_path):
+    assert "its decoder has no attention to be filmed" in refusal(jumok("look", fixed_run, "--film"))
+    assert refusal(jumok("look", gpt_run, "--film")) == f"{gpt_run} is a run of language; films are of translation, of attention over a source"  # fmt: skip
+    assert refusal(jumok("look", copy_run, "k c", "--film")) == "--film is of one run and needs no text, 'k c' is given: jumok look RUN --film"  # fmt: skip
+    assert refusal(jumok("look", copy_run, "--film", "--beam", "2")).startswith("--film goes with --html, --open,")

@@ -19,7 +19,7 @@ from rich.console import Console
 
 from jumok.api import recipe_schema
 
-TRAINED = ["best", "last", "metrics.jsonl", "recipe.toml", "run.json", "source.json", "step-3", "target.json"]
+TRAINED = ["best", "film", "last", "metrics.jsonl", "recipe.toml", "run.json", "source.json", "step-3", "target.json"]
 
 # Each group is one run of three steps. Together they reach every key of [tokenizer], [model], [training] and [decoding].
 OPTIONS = {

@@ -8,7 +8,7 @@ export function showControls(host, state) {
   const active = document.activeElement?.closest?.("#controls") ? document.activeElement : null;
   const remembered = active && { name: active.name, value: active.value };
   const parts = [];
-  if (runs.length > 1) parts.push(segments("run", "run", runs.map((one, value) => ({ value, text: one.name })), choice.run, (value) => state.set({ run: value })));
+  if (runs.length > 1) parts.push(segments(state.runsAre, "run", runs.map((one, value) => ({ value, text: one.name })), choice.run, (value) => state.set({ run: value })));
   if (run.kinds.length) parts.push(...choices(state));
   if (run.sides.some((side) => side.inWords)) {
     parts.push(segments("pieces", "words", [{ value: true, text: "words" }, { value: false, text: "subwords" }], choice.words, (words) => state.set({ words })));
@@ -29,7 +29,7 @@ function choices(state) {
   const kinds = run.kinds.map((kind) => ({ value: kind, text: kind, title: KIND_NAMES[kind] }));
   const layers = [{ value: 0, text: "all" }, ...numbers(seen.maps.length)].map((option) => ({ ...option, disabled: rolled }));
   const square = seen.maps.every((map) => map.rows === map.columns) || ["cross", "recurrent"].includes(choice.kind);
-  const manners = [["mean", "mean"], ["max", "max"], ["rollout", "rollout"]].map(([value, text]) => ({ value, text, disabled: value === "rollout" && !square, title: value === "rollout" ? "how much of each input arrives through all layers" : "" }));
+  const manners = [["mean", "mean"], ["max", "max"], ...(state.rolls ? [["rollout", "rollout"]] : [])].map(([value, text]) => ({ value, text, disabled: value === "rollout" && !square, title: value === "rollout" ? "how much of each input arrives through all layers" : "" }));
   return [
     run.kinds.length > 1 ? segments("attention", "kind", kinds, choice.kind, (kind) => state.set({ kind })) : null,
     seen.maps.length > 1 ? segments("layer", "layer", layers, choice.layer, (layer) => state.set({ layer })) : null,

@@ -1,7 +1,7 @@
 // What the viewer has chosen and points at. Parts of the page listen: "change" redraws, "point" only lights up.
 import { defaultKind, fitted, seenOf } from "./seen.js";
 
-export function makeState(runs, { words }) {
+export function makeState(runs, { words, runsAre = "run", rolls = true }) {
   const listeners = { change: [], point: [] };
   let choice = {
     run: 0, kind: defaultKind(runs[0]), layer: 0, heads: [], how: "mean", words, hideEnd: false,
@@ -13,6 +13,8 @@ export function makeState(runs, { words }) {
 
   return {
     runs,
+    runsAre, // what the runs are called
+    rolls, // whether there is a rollout to choose: it needs the encoder's maps
     get choice() { return choice; },
     get seen() { return seen; },
     get run() { return runs[choice.run]; },

@@ -1,0 +1,51 @@
+"""`jumok look RUN --film`: how attention grew while the run was trained, in the terminal or as a page."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from jumok.cli.display import print_table, standard_console
+
+if TYPE_CHECKING:
+    from jumok.lens.film import Film
+
+
+def look_at_film(
+    run: str, *, html: Path | None, opened: bool, words: bool | None, layer: int | None, head: int | None
+) -> None:
+    """Show the film of a run: a page where one is asked for, a line a frame and the last alignment otherwise."""
+    from jumok import api
+    from jumok.cli.look_page import save_page
+    from jumok.lens.film_page import make_film_page
+
+    film = api.open_film(run)
+    if html is not None or opened:
+        page = make_film_page(film, name=Path(run).resolve().name, words=words)
+        save_page(page, html, opened=opened)
+        return
+    _tell(film, layer=layer, head=head)
+
+
+def _tell(film: "Film", *, layer: int | None, head: int | None) -> None:
+    from rich.table import Table
+
+    from jumok.cli.look_text import Wanted, chosen_weights
+    from jumok.lens.terminal import draw_alignment
+
+    console, last = standard_console(), film.frames[-1].shots[0]
+    console.print(f"{last.source}\nreference: {last.reference}\n", soft_wrap=True)
+    table = Table("step", film.score, "entropy", "on the end", "translation", box=None, pad_edge=False)
+    for column in table.columns[:-1]:
+        column.justify = "right"
+    for frame in film.frames:
+        shot, scores = frame.shots[0], film.scores.get(frame.step, {})
+        score = f"{scores[film.score]:.2f}" if film.score in scores else "–"
+        table.add_row(f"{frame.step:,}", score, f"{shot.entropy:.2f}", f"{shot.on_end:.1%}", shot.translation)
+    print_table(table)
+    found = chosen_weights(last, Wanted(layer=layer, head=head))
+    console.print(f"\nstep {film.frames[-1].step:,}, {found.title}\n")
+    drawing = draw_alignment(found.weights, found.queries, found.keys, colour=console.is_terminal)
+    console.print(drawing, soft_wrap=True)
+    if len(film.frames[-1].shots) > 1:
+        typer.echo(f"This is the first of {len(film.frames[-1].shots)} sentences; --open or --html FILE shows all.")
