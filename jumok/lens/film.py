@@ -5,6 +5,7 @@ Frame → RUN/film/step-N.safetensors (weights in 16 bits, the rest as JSON in t
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -101,13 +102,15 @@ def save_frame(frame: Frame, run: Path) -> None:
             f"{target} cannot be written ({error}); mend that, then go on with --resume (--set training.probes=0: without a film)."
         ) from None
     finally:
-        part.unlink(missing_ok=True)
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
 
 
 def forget_frames(run: Path, *, after: int) -> None:
     """Remove the frames after a step, as lines of the log are when a run goes on from there."""
     for path in film_folder(run).glob("step-*.safetensors"):
-        if int(path.stem.removeprefix("step-")) > after:
+        step = path.stem.removeprefix("step-")
+        if step.isdigit() and int(step) > after:
             path.unlink()
     for path in film_folder(run).glob(".step-*.part"):  # left half-written by a kill
         path.unlink()

@@ -3,13 +3,14 @@
 Film → JSON (what stays) and packed numbers (the weights of each step) → lens/page/film.html, film.js → one text
 """
 
+import math
 from typing import Any
 
 from jumok.lens.film import Film, Shot
 from jumok.lens.html import Page, joined_modules, put_together
 from jumok.lens.packing import Packing
 
-SCORES = {"bleu": "BLEU", "exact_match": "exact match", "chrf": "chrF", "loss": "val loss"}
+SCORES = {"bleu": "BLEU", "loss": "val loss"}
 
 
 def make_film_page(film: Film, *, name: str, words: bool | None = None) -> Page:
@@ -26,9 +27,9 @@ def make_film_page(film: Film, *, name: str, words: bool | None = None) -> Page:
         for frame in film.frames
     ]
     charts = [
-        {"name": SCORES[score], "values": [[step, scores[score]] for step, scores in sorted(film.scores.items())]}
+        {"name": SCORES[score], "values": values}
         for score in dict.fromkeys((film.score, "loss"))
-        if all(score in scores for scores in film.scores.values()) and film.scores
+        if (values := _course(film, score))
     ]
     data = {
         "name": name,
@@ -46,6 +47,12 @@ def make_film_page(film: Film, *, name: str, words: bool | None = None) -> Page:
         script=joined_modules("film"),
         styles=("page", "film"),
     )
+
+
+def _course(film: Film, score: str) -> list[tuple[int, float]]:
+    """Return a score by step; what is not a number cannot be drawn."""
+    found = ((step, scores.get(score, math.nan)) for step, scores in sorted(film.scores.items()))
+    return [(step, value) for step, value in found if math.isfinite(value)]
 
 
 def _probe(shot: Shot, number: int) -> dict[str, Any]:

@@ -132,6 +132,15 @@ def test_look_at_a_film(copy_run, tmp_path):
     assert [frame["step"] for frame in told(tmp_path / "film.html")["frames"]] == [0, 150, 300]
 
 
+def test_a_film_of_several_directions_has_them_in_turn(directions_run):
+    from jumok.api import open_film
+
+    english, korean = open_film(directions_run).frames[-1].shots
+    assert english.source == korean.source, "the same digits"
+    assert (english.reference.isascii(), korean.reference.isascii()) == (True, False)
+    assert len(english.maps[0].keys) == len(english.source.split()) + 2, "the tag, the digits, the end"
+
+
 def test_look_says_why_there_is_no_film(copy_run, fixed_run, gpt_run, tmp_path):
     assert "its decoder has no attention to be filmed" in refusal(jumok("look", fixed_run, "--film"))
     assert refusal(jumok("look", gpt_run, "--film")) == f"{gpt_run} is a run of language; films are of translation, of attention over a source"  # fmt: skip

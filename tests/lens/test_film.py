@@ -1,0 +1,75 @@
+"""A film on disk: frames come back as they were kept, and what is not part of it is left out or told."""
+
+import json
+from dataclasses import replace
+
+import pytest
+import torch
+
+from jumok.errors import DataError, RunError
+from jumok.lens.film import Frame, Shot, film_folder, forget_frames, load_film, save_frame
+from jumok.lens.film_page import make_film_page
+from jumok.nn.record import AttentionMap
+
+
+def make_frame(step, words=("▁b", "[END]")):
+    """Return a frame of two layers of three heads with random weights."""
+    generator = torch.Generator().manual_seed(step)
+    keys = ("▁한", "국", "[END]", "</script>", "e")
+    maps = [
+        AttentionMap(f"decoder.{layer}.cross", "cross", layer, torch.randn(3, len(words), 5, generator=generator).softmax(dim=-1), words, keys)
+        for layer in range(2)
+    ]  # fmt: skip
+    return Frame(step, (Shot("한국 e", "b", f"at {step}", tuple(maps), (0, 0, 1, 2, 3), (0, 1)),))
+
+
+def test_frames_come_back_by_step_as_they_were_kept(tmp_path):
+    kept = {step: make_frame(step) for step in (1000, 0, 90)}
+    for frame in kept.values():
+        save_frame(frame, tmp_path)
+    film = load_film(tmp_path)
+    assert [frame.step for frame in film.frames] == [0, 90, 1000]
+    for frame in film.frames:
+        (ours,), (theirs,) = frame.shots, kept[frame.step].shots
+        assert replace(ours, maps=()) == replace(theirs, maps=())
+        for one, other in zip(ours.maps, theirs.maps, strict=True):
+            assert replace(one, weights=other.weights) == other
+            torch.testing.assert_close(one.weights, other.weights, rtol=1e-3, atol=1e-6)
+    assert film.scores == {}
+    assert film.score == "loss"
+    forget_frames(tmp_path, after=90)
+    assert [frame.step for frame in load_film(tmp_path).frames] == [0, 90]
+
+
+def test_frames_of_other_sentences_are_left_out(tmp_path):
+    save_frame(make_frame(0, ("▁c", "d", "[END]")), tmp_path)
+    for step in (10, 20):
+        save_frame(make_frame(step), tmp_path)
+    assert [frame.step for frame in load_film(tmp_path).frames] == [10, 20]
+
+
+def test_scores_that_are_no_numbers_are_not_drawn(tmp_path):
+    save_frame(make_frame(5), tmp_path)
+    rows = [{"step": 5, "loss": 1.0}, *({"step": step, "evaluation": {"loss": loss, "bleu": 1.5}} for step, loss in ((5, 2.0), (9, float("nan"))))]  # fmt: skip
+    (tmp_path / "metrics.jsonl").write_text("\n".join(map(json.dumps, rows)) + '\n{"step": 12, "evalu')
+    film = load_film(tmp_path)
+    assert set(film.scores) == {5, 9}
+    text = make_film_page(film, name="run").html
+    assert '"charts":[{"name":"BLEU","values":[[5,1.5],[9,1.5]]},{"name":"val loss","values":[[5,2.0]]}]' in text
+    assert "NaN" not in text
+    assert text.count("</script>") == 3, "a token is no end of a script"
+
+
+def test_a_damaged_frame_is_told_and_no_film_is_none(tmp_path):
+    assert load_film(tmp_path) is None
+    save_frame(make_frame(3), tmp_path)
+    path = film_folder(tmp_path) / "step-3.safetensors"
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(DataError, match=r"step-3\.safetensors is no whole frame of a film \(.*copy the run again, or remove the file"):  # fmt: skip
+        load_film(tmp_path)
+
+
+def test_a_frame_that_cannot_be_written_says_how_to_go_on(tmp_path):
+    film_folder(tmp_path).write_text("in the way")
+    with pytest.raises(RunError, match=r"cannot be written .* then go on with --resume \(--set training\.probes=0"):
+        save_frame(make_frame(3), tmp_path)
