@@ -179,6 +179,9 @@ def assert_same_run():
             for fact in facts:
                 fact.pop("seconds"), fact.pop("outside")
             assert facts[0] == facts[1]
+            films = [folder / "film" for folder in (ours, theirs) if (folder / "film").exists()]
+            frames = [{path.name: path.read_bytes() for path in film.iterdir()} for film in films]
+            assert all(one == frames[0] for one in frames)  # only one of two runs may have been filmed
 
     return check
 
