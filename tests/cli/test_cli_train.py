@@ -45,7 +45,7 @@ OPTIONS = {
     "moving average": ["training.average=ema", "training.average_decay=0.5", "training.monitor=bleu"],
     "half precision": ["training.precision=bf16", "training.device=cpu", "training.threads=1", "training.workers=3"],
     "patience": ["training.patience=1", "training.evaluate_every=1", "training.monitor=exact_match", "training.steps=3",
-                 "training.evaluate_sentences=2"],
+                 "training.evaluate_sentences=2", "training.probes=3"],
     "beam": ["decoding.beam=3", "decoding.n_best=2", "decoding.length_penalty=0.5", "decoding.coverage_penalty=0.1",
              "decoding.no_repeat_ngram=2", "decoding.min_length=1", "decoding.max_length=6", "decoding.batch_size=2"],
     "shortlist": ["decoding.shortlist=3", "decoding.workers=2"],
