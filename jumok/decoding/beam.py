@@ -8,7 +8,7 @@ A sentence's step, as most toolkits (CTranslate2 among them) have it:
 - Candidates that end, among the first width, become finished hypotheses.
 - The search is over with width finished hypotheses, or at the longest length; then hypotheses still open count as they
   are, unfinished.
-Rows compete by log-probability, since they are equally long; hypotheses by their normalised score (engine.py).
+Rows compete by log-probability, since they are equally long; hypotheses by their normalised score (search.py).
 """
 
 import torch
@@ -27,10 +27,9 @@ Candidate = tuple[int, int, float]  # the row it continues, its token and that t
 class Beam:
     """Choose for all sentences at once. Rows of a sentence stand side by side."""
 
-    def __init__(self, width: int, *, sentences: int, end: int) -> None:
+    def __init__(self, width: int, *, end: int) -> None:
         self.rows_each = width
         self.end = end
-        self.finished = [0] * sentences  # hypotheses of each sentence
 
     def begin(self, rows: Rows) -> None:
         """Let one row of each new sentence live: equal rows would fill the beam with copies."""
@@ -46,21 +45,21 @@ class Beam:
         closing: list[Candidate] = []
         # A few numbers a sentence: plain loops take less time than a tensor operation for every thought would.
         last = (rows.length[::width] + 1 >= rows.longest[::width]).tolist()
-        for place, (sentence, candidates) in enumerate(
-            zip(rows.sentence[::width].tolist(), self._candidates(logits, normaliser, rows, words), strict=True)
-        ):
+        finished = rows.ended[::width].tolist()
+        for place, candidates in enumerate(self._candidates(logits, normaliser, rows, words)):
             alive = [candidate for total, candidate in candidates if total != IMPOSSIBLE]
             beam = [candidate for candidate in alive if candidate[1] != self.end][:width]
             ending = [candidate for candidate in alive[:width] if candidate[1] == self.end]
-            self.finished[sentence] += len(ending)
-            full = self.finished[sentence] >= width
-            if not beam and not self.finished[sentence]:
+            finished[place] += len(ending)
+            full = finished[place] >= width
+            if not beam and not finished[place]:
                 ending = [candidates[0][1]]  # never leave a sentence without any answer
             closing += ending
             if last[place] and not full:
                 closing += beam  # as they are, unfinished
             if beam and not full and not last[place]:
                 going += in_their_places(beam, width)
+        rows.ended = torch.tensor(finished).repeat_interleave(width)
         return Step(going=_choice(going), closing=_choice(closing))
 
     def _candidates(

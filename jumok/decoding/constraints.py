@@ -82,6 +82,12 @@ class Constraints:
         """Tokens that nobody may write; some models start with their end token."""
         return sorted({self.start, self.pad} - {self.end})
 
+    def never_among(self, words: Tensor | None) -> list[int]:
+        """Return where those tokens stand among words (K,), among all where None."""
+        if words is None:
+            return self.never
+        return torch.isin(words, torch.tensor(self.never)).nonzero()[:, 0].tolist()
+
     @property
     def plain(self) -> bool:
         """Whether rows may write whatever they like else, once their prefixes are written."""
@@ -124,7 +130,7 @@ class Constraints:
         places = torch.searchsorted(words, rows.prefix[forced, rows.length[forced]]).to(logits.device)
         forced = forced.to(logits.device)
         values = logits[forced, places]
-        forbid(logits, torch.isin(words, torch.tensor(self.never)).nonzero()[:, 0].tolist())
+        forbid(logits, self.never_among(words))
         if self.min_length:
             end = int(torch.searchsorted(words, self.end))
             forbid_early_end(logits, rows.length, end=end, minimum=self.min_length)

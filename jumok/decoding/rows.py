@@ -75,6 +75,7 @@ class Rows:
     longest: Tensor  # (R,) most tokens it may have, the end included
     length: Tensor  # (R,) tokens so far
     total: Tensor  # (R,) log-probability so far
+    ended: Tensor  # (R,) how many hypotheses of its sentence have ended
     tokens: Tensor  # (R, T)
     log_probabilities: Tensor  # (R, T)
     prefix: Tensor  # (R, P)
@@ -100,15 +101,6 @@ class Rows:
                 ours, theirs = (F.pad(part, (0, width - part.shape[1])) for part in (ours, theirs))
             joined.append(torch.cat([ours, theirs]))
         return Rows(*joined)
-
-    def write(self, tokens: Tensor, log_probabilities: Tensor) -> None:
-        """Write tokens (R, n), as n choices after each other would."""
-        places = self.length[:, None] + torch.arange(tokens.shape[1])
-        self.tokens.scatter_(1, places, tokens)
-        self.log_probabilities.scatter_(1, places, log_probabilities)
-        self.length = self.length + tokens.shape[1]
-        for step in range(tokens.shape[1]):  # one by one, so that sums are rounded alike
-            self.total = self.total + log_probabilities[:, step]
 
     def follow(self, choice: Choice) -> "Rows":
         """Return the rows that choice continues, each with its new token."""

@@ -18,8 +18,10 @@ from jumok.errors import ConfigError
 from jumok.nn.batch import PairBatch
 from jumok.nn.embeddings import Embedding
 from jumok.nn.feedforward import Activation
+from jumok.nn.frontier import Ask, Frontier, Reached
 from jumok.nn.lean import LeanStack
 from jumok.nn.masks import over_keys
+from jumok.nn.native_search import search_on
 from jumok.nn.native_step import NativeStep
 from jumok.nn.norms import NormKind
 from jumok.nn.observe import recorder_for
@@ -189,17 +191,11 @@ class Transformer(nn.Module):
             return F.linear(features, *state.projection), state
         return self.project(features), state
 
-    def write_on(
-        self, tokens: Tensor, state: AttendingState, *, most: int, end: int, never: Sequence[int]
-    ) -> tuple[Tensor, Tensor] | None:
-        """Write tokens (R,), then the likeliest after each, until a row chooses end or most are chosen, in one call.
-
-        Return what was chosen and its log-probabilities (R, n), the last not yet written; None where it takes steps of one.
-        """
-        if state.step is None or state.projection is not None or self._watched:
+    def search_on(self, state: AttendingState, frontier: Frontier, ask: Ask) -> Reached | None:
+        """Go on with a search in one call, as long as is asked for; None where it takes steps of one."""
+        if state.step is None or self._watched:
             return None
-        chosen: tuple[Tensor, Tensor] = state.step.write_on(tokens, state, most=most, end=end, never=never)
-        return chosen
+        return search_on(state.step, state, frontier, ask)
 
     def restrict(self, state: AttendingState, tokens: Tensor) -> AttendingState:
         """Return the state, whose logits will be those of tokens (K,) alone, in their order."""

@@ -1,6 +1,6 @@
 """Compile the kernels in C by the machine's own compiler, once, and load them.
 
-attention.c, learning.c, writing.c, compiler, flags, processor → cache/native-HASH/kernels.so → ctypes
+*.c, compiler, flags, processor → cache/native-HASH/kernels.so → ctypes
 
 A second, the first time. Where there is no compiler, or JUMOK_NATIVE is 0, there are no kernels and torch does
 everything, more slowly.
@@ -19,7 +19,7 @@ from jumok.data.cache import cached_folder
 from jumok.errors import JumokError
 
 HERE = Path(__file__).parent
-SOURCES = (HERE / "attention.c", HERE / "learning.c", HERE / "writing.c")
+SOURCES = tuple(sorted(HERE.glob("*.c")))
 # -ffast-math would do more than we want: it also flushes the smallest numbers to zero, in all of the process.
 FLAGS = ("-O3", "-march=native", "-fopenmp-simd", "-fno-math-errno", "-fno-trapping-math", "-fPIC", "-shared")
 
@@ -45,7 +45,7 @@ def _compiled(compiler: str) -> Path:
         command = [compiler, *FLAGS, "-o", str(folder / "kernels.so"), *map(str, SOURCES), "-lm"]
         subprocess.run(command, check=True, capture_output=True, timeout=120)
 
-    texts = [source.read_text(encoding="utf-8") for source in (*SOURCES, HERE / "vectors.h")]
+    texts = [source.read_text(encoding="utf-8") for source in (*SOURCES, *sorted(HERE.glob("*.h")))]
     parts = (*texts, compiler, *FLAGS, platform.machine(), _processor())
     key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
     return cached_folder(f"native-{key}", build) / "kernels.so"

@@ -1,4 +1,4 @@
-"""The kernels of learning.c and writing.c as functions of tensors. `serves` says which tensors they are for."""
+"""The kernels of learning.c, ranking.c and searching.c as functions of tensors. `serves` says which tensors they are for."""
 
 import ctypes
 from collections.abc import Sequence

@@ -1,18 +1,11 @@
 /* What a CPU does beside large matrix products while a Transformer writes, a token at a time.
 
-   decode_step    the decoder's layers for one new token of every row, and the logits after it
-   write_on       the likeliest token after each, again and again, until a row has come to its end
-   log_sums       log Σ exp of every row of logits
-   likeliest      the largest few of every row of logits, without sorting it
-   move_rows      rows of what is remembered take other rows' places
+   decode_layers  the decoder's layers for one new token of every row
+   decode_step    the same, and the logits after it
 
-   Each has a twin in torch, which it is tested against (tests/native). Products go to the sgemm that torch brings along;
-   it wants Fortran's order, in which a row-major (rows, width) is a column-major (width, rows). Arrays are float32. */
+   It has a twin in torch, which it is tested against (tests/native). Arrays are float32. */
 
-#include "vectors.h"
-
-typedef void (*product)(const char *, const char *, const int *, const int *, const int *, const float *, const float *,
-                        const int *, const float *, const int *, const float *, float *, const int *);
+#include "writing.h"
 
 /* A layer's arrays, in the order in which Python hands them over. */
 enum {
@@ -21,104 +14,7 @@ enum {
     BEND_NORM, BEND_SHIFT, BEND_IN, BEND_IN_BIAS, BEND_OUT, BEND_OUT_BIAS,
     WEIGHTS
 };
-enum { KEYS, VALUES, MEMORY_KEYS, MEMORY_VALUES, REMEMBERED };
 enum { RELU, GELU, GELU_TANH, SILU };
-
-struct model {
-    product multiply;
-    int layers, width, heads, features, vocabulary, bends, pre;
-    float scale, epsilon, embedding_scale;
-    const float *table, *positions;  /* positions may be none */
-    const float *final_norm, *final_shift, *project, *project_bias;  /* the final norm may be none */
-    const float *const *weights;  /* WEIGHTS a layer */
-};
-
-struct step {
-    int rows, group;  /* neighbouring rows that share a sentence */
-    float *const *remembered;  /* REMEMBERED a layer */
-    int64_t row, head;  /* floats from a row to the next and from a head to the next: keys and values; a place is as wide as a head */
-    int64_t sentence, memory_head, memory_place;  /* the same in what is remembered of the source */
-    const int64_t *tokens, *lengths, *source_lengths;  /* a row, a row, a sentence each */
-    float *space;  /* work_space() floats */
-    float *logits;  /* (rows, vocabulary) */
-};
-
-#define FEW 8 /* rows up to which a product is bound by reading its weights, and a call of sgemm costs more than it saves */
-
-/* Two outputs of all rows at once: their sums stay in registers, and a weight is read once. */
-static inline __attribute__((always_inline)) void product_of(const int rows, const float *x, int inside,
-                                                             const float *weight, const float *bias, int outside,
-                                                             float *out, int add) {
-    for (int o = 0; o < outside; o += 2) {
-        int pair = o + 1 < outside;
-        const float *one = weight + (int64_t)o * inside, *other = pair ? one + inside : one;
-        eight first[FEW] = {0}, second[FEW] = {0};
-        int i = 0;
-        for (; i + 8 <= inside; i += 8) {
-            eight a = load(one + i), b = load(other + i);
-            #pragma GCC unroll 8
-            for (int row = 0; row < rows; row++) {
-                eight from = load(x + (int64_t)row * inside + i);
-                first[row] += from * a;
-                second[row] += from * b;
-            }
-        }
-        #pragma GCC unroll 8
-        for (int row = 0; row < rows; row++) {
-            float *into = out + (int64_t)row * outside + o, sum = 0.0f, more = 0.0f;
-            for (int k = 0; k < 8; k++) {
-                sum += first[row][k];
-                more += second[row][k];
-            }
-            for (int k = i; k < inside; k++) {
-                sum += x[(int64_t)row * inside + k] * one[k];
-                more += x[(int64_t)row * inside + k] * other[k];
-            }
-            into[0] = (add ? into[0] : 0.0f) + sum + bias[o];
-            if (pair) into[1] = (add ? into[1] : 0.0f) + more + bias[o + 1];
-        }
-    }
-}
-
-static void few_rows(const float *x, int rows, int inside, const float *weight, const float *bias, int outside, float *out,
-                     int add) {
-    switch (rows) {
-    case 1: product_of(1, x, inside, weight, bias, outside, out, add); break;
-    case 2: product_of(2, x, inside, weight, bias, outside, out, add); break;
-    case 3: product_of(3, x, inside, weight, bias, outside, out, add); break;
-    case 4: product_of(4, x, inside, weight, bias, outside, out, add); break;
-    case 5: product_of(5, x, inside, weight, bias, outside, out, add); break;
-    case 6: product_of(6, x, inside, weight, bias, outside, out, add); break;
-    case 7: product_of(7, x, inside, weight, bias, outside, out, add); break;
-    case 8: product_of(8, x, inside, weight, bias, outside, out, add); break;
-    }
-}
-
-#define PORTION 512 /* outputs of a product at once: what they start from is still in the cache when they are added to */
-
-/* out (rows, outside) = [out +] x (rows, inside) · weight (outside, inside)ᵀ + bias */
-static void linear(product multiply, const float *x, int rows, int inside, const float *weight, const float *bias,
-                   int outside, float *out, int add) {
-    const float one = 1.0f;
-    if (rows <= FEW) {
-        few_rows(x, rows, inside, weight, bias, outside, out, add);
-        return;
-    }
-    for (int first = 0; first < outside; first += PORTION) {
-        int count = outside - first < PORTION ? outside - first : PORTION;
-        const float *more = bias + first;
-        for (int64_t row = 0; row < rows; row++) {
-            float *into = out + row * outside + first;
-            if (add) {
-                #pragma omp simd
-                for (int i = 0; i < count; i++) into[i] += more[i];
-            } else
-                memcpy(into, more, count * sizeof(float));
-        }
-        multiply("T", "N", &count, &rows, &inside, &one, weight + (int64_t)first * inside, &inside, x, &inside, &one,
-                 out + first, &outside);
-    }
-}
 
 static void normalise(const float *x, int rows, int width, const float *scale, const float *shift, float epsilon,
                       float *out) {
@@ -126,21 +22,32 @@ static void normalise(const float *x, int rows, int width, const float *scale, c
     for (int64_t row = 0; row < rows; row++) normalise_row(x + row * width, width, scale, shift, epsilon, out + row * width, &mean);
 }
 
-/* One query of one head over count places. */
+/* One query of one head over count places; scores has room for seven more. */
 static inline __attribute__((always_inline)) void attend_to(
-    const float *query, const float *keys, const float *values, int64_t count, int64_t place, int width, float scale,
+    const float *query, const float *keys, const float *values, int64_t count, int64_t place, const int width, float scale,
     float *scores, float *out) {
+    const int whole = width / 8;
     float top = -INFINITY, sum = 0.0f;
+    for (int64_t k = 0; k < count; k += 4) {
+        const float *four[4];
+        eight parts[4] = {0};
+        for (int j = 0; j < 4; j++) four[j] = keys + (k + j < count ? k + j : k) * place;
+        for (int i = 0; i < whole; i++) {
+            eight from = load(query + 8 * i);
+            for (int j = 0; j < 4; j++) parts[j] += from * load(four[j] + 8 * i);
+        }
+        add_up(parts[0], parts[1], parts[2], parts[3], scores + k);
+        for (int i = 8 * whole; i < width; i++)
+            for (int j = 0; j < 4; j++) scores[k + j] += query[i] * four[j][i];
+    }
     for (int64_t k = 0; k < count; k++) {
-        const float *key = keys + k * place;
-        float score = 0.0f;
-        #pragma omp simd reduction(+ : score)
-        for (int i = 0; i < width; i++) score += query[i] * key[i];
-        scores[k] = score * scale;
+        scores[k] *= scale;
         top = scores[k] > top ? scores[k] : top;
     }
+    const int64_t rounded = (count + 7) / 8 * 8;
+    for (int64_t k = count; k < rounded; k++) scores[k] = -INFINITY; /* e^x of these is next to nothing, and never looked at */
     #pragma omp simd reduction(+ : sum)
-    for (int64_t k = 0; k < count; k++) {
+    for (int64_t k = 0; k < rounded; k++) {
         scores[k] = exponential(scores[k] - top);
         sum += scores[k];
     }
@@ -153,14 +60,16 @@ static inline __attribute__((always_inline)) void attend_to(
     }
 }
 
-/* The compiler unrolls what it knows the width of: the usual ones are spelt out. */
+/* The compiler unrolls what it knows the width of, and keeps sums in registers: the usual ones are spelt out. */
 static void attend(const float *query, const float *keys, const float *values, int64_t count, int64_t place, int width,
                    float scale, float *scores, float *restrict out) {
+    float kept[64]; /* out itself might be anywhere, and every sum would be written there at once */
     switch (width) {
-    case 32: attend_to(query, keys, values, count, place, 32, scale, scores, out); break;
-    case 64: attend_to(query, keys, values, count, place, 64, scale, scores, out); break;
-    default: attend_to(query, keys, values, count, place, width, scale, scores, out);
+    case 32: attend_to(query, keys, values, count, place, 32, scale, scores, kept); break;
+    case 64: attend_to(query, keys, values, count, place, 64, scale, scores, kept); break;
+    default: attend_to(query, keys, values, count, place, width, scale, scores, out); return;
     }
+    memcpy(out, kept, width * sizeof(float));
 }
 
 static void bend(float *x, int64_t count, int kind) {
@@ -187,10 +96,10 @@ static void bend(float *x, int64_t count, int kind) {
 /* Floats that decode_step needs for rows, none of which looks at more than longest places. */
 int64_t work_space(const struct model *m, int rows, int64_t longest) {
     int64_t wide = 3 * m->width > m->features ? 3 * m->width : m->features;
-    return (int64_t)rows * (3 * m->width + wide) + longest;
+    return (int64_t)rows * (3 * m->width + wide) + longest + 8;
 }
 
-void decode_step(const struct model *m, const struct step *s) {
+const float *decode_layers(const struct model *m, const struct step *s) {
     const int rows = s->rows, width = m->width, head = width / m->heads;
     float *x = s->space, *normed = x + (int64_t)rows * width, *mixed = normed + (int64_t)rows * width;
     float *inner = mixed + (int64_t)rows * width, *scores = inner + (int64_t)rows * (3 * width > m->features ? 3 * width : m->features);
@@ -226,7 +135,7 @@ void decode_step(const struct model *m, const struct step *s) {
         linear(m->multiply, given, rows, width, w[CROSS_IN], w[CROSS_IN_BIAS], width, inner, 0);
         for (int64_t row = 0; row < rows; row++)
             for (int h = 0; h < m->heads; h++) {
-                int64_t sentence = row / s->group, from = sentence * s->sentence + h * s->memory_head;
+                int64_t sentence = s->place[row / s->group], from = sentence * s->sentence + h * s->memory_head;
                 attend(inner + row * width + h * head, remembered[MEMORY_KEYS] + from, remembered[MEMORY_VALUES] + from,
                        s->source_lengths[sentence], s->memory_place, head, m->scale, scores, mixed + row * width + h * head);
             }
@@ -241,92 +150,9 @@ void decode_step(const struct model *m, const struct step *s) {
         if (!m->pre) normalise(x, rows, width, w[BEND_NORM], w[BEND_SHIFT], m->epsilon, x);
     }
     if (m->final_norm) normalise(x, rows, width, m->final_norm, m->final_shift, m->epsilon, x);
-    linear(m->multiply, x, rows, width, m->project, m->project_bias, m->vocabulary, s->logits, 0);
+    return x;
 }
 
-void log_sums(const float *logits, int64_t rows, int64_t columns, int64_t stride, float *sums) {
-    for (int64_t row = 0; row < rows; row++) {
-        const float *x = logits + row * stride;
-        float top = -INFINITY, sum = 0.0f;
-        #pragma omp simd reduction(max : top)
-        for (int64_t i = 0; i < columns; i++) top = x[i] > top ? x[i] : top;
-        if (top > -INFINITY) {
-            #pragma omp simd reduction(+ : sum)
-            for (int64_t i = 0; i < columns; i++) sum += exponential(x[i] - top);
-            sums[row] = top + logf(sum);
-        } else
-            sums[row] = top;
-    }
-}
-
-#define BLOCK 64 /* columns that are passed over at once where none is large enough */
-
-/* values and tokens (rows, count), best first; of equal ones the first. count ≤ columns. */
-void likeliest(const float *logits, int64_t rows, int64_t columns, int64_t stride, int count, float *values, int64_t *tokens) {
-    for (int64_t row = 0; row < rows; row++, values += count, tokens += count) {
-        const float *x = logits + row * stride;
-        int found = 0;
-        for (int64_t first = 0; first < columns; first += BLOCK) {
-            int64_t last = first + BLOCK < columns ? first + BLOCK : columns;
-            if (found == count) {
-                float top = -INFINITY;
-                #pragma omp simd reduction(max : top)
-                for (int64_t i = first; i < last; i++) top = x[i] > top ? x[i] : top;
-                if (!(top > values[count - 1])) continue;
-            }
-            for (int64_t i = first; i < last; i++) {
-                if (found == count && !(x[i] > values[count - 1])) continue;
-                int place = found < count ? found++ : count - 1;
-                for (; place && x[i] > values[place - 1]; place--) {
-                    values[place] = values[place - 1];
-                    tokens[place] = tokens[place - 1];
-                }
-                values[place] = x[i];
-                tokens[place] = i;
-            }
-        }
-    }
-}
-
-/* Writes `tokens` (rows,) and then the likeliest after each, until a row chooses `end` or `most` are chosen: at least one.
-   step->tokens and step->lengths are `tokens` and `lengths` (rows,), which go on; words and chances are (rows, most). Tokens
-   `never` are not chosen. Returns how many were. */
-int write_on(const struct model *m, const struct step *s, int most, int64_t end, const int64_t *never, int nevers,
-             int64_t *tokens, int64_t *lengths, int64_t *words, float *chances) {
-    const int64_t columns = m->vocabulary;
-    for (int count = 0; count < most; count++) {
-        int ended = 0;
-        decode_step(m, s);
-        for (int64_t row = 0; row < s->rows; row++) {
-            float *logits = s->logits + row * columns, sum, value;
-            log_sums(logits, 1, columns, columns, &sum);
-            for (int i = 0; i < nevers; i++) logits[never[i]] = -INFINITY;
-            likeliest(logits, 1, columns, columns, 1, &value, &tokens[row]);
-            words[row * most + count] = tokens[row];
-            chances[row * most + count] = value - sum;
-            lengths[row]++;
-            ended |= tokens[row] == end;
-        }
-        if (ended) return count + 1;
-    }
-    return most;
-}
-
-/* In each of count arrays, row targets[i] becomes what row sources[i] was: `used` floats of each of `heads` parts.
-   Returns 0, or 1 where there is no memory for the rows on their way. */
-int move_rows(float *const *arrays, int count, const int64_t *targets, const int64_t *sources, int64_t moved, int64_t row, int heads,
-              int64_t head, int64_t used) {
-    int64_t size = used * sizeof(float);
-    char *between = malloc(moved * heads * size);
-    if (!between) return 1;
-    for (int array = 0; array < count; array++) {
-        char *to = between;
-        for (int64_t i = 0; i < moved; i++)
-            for (int h = 0; h < heads; h++, to += size) memcpy(to, arrays[array] + sources[i] * row + h * head, size);
-        to = between;
-        for (int64_t i = 0; i < moved; i++)
-            for (int h = 0; h < heads; h++, to += size) memcpy(arrays[array] + targets[i] * row + h * head, to, size);
-    }
-    free(between);
-    return 0;
+void decode_step(const struct model *m, const struct step *s) {
+    linear(m->multiply, decode_layers(m, s), s->rows, m->width, m->project, m->project_bias, m->vocabulary, s->logits, 0);
 }

@@ -7,14 +7,13 @@ them. It serves plain float32 decoders on a CPU that nobody observes or trains; 
 """
 
 import ctypes
-from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from jumok.native.build import kernels, matrix_product
-from jumok.native.kernels import address, whole
+from jumok.native.kernels import address
 from jumok.nn.norms import LayerNorm
 from jumok.nn.positions import Positions
 from jumok.nn.slots import GROWTH
@@ -27,7 +26,7 @@ BENDS = ("relu", "gelu", "gelu-tanh", "silu")  # in the order of writing.c
 
 
 class _Model(ctypes.Structure):
-    """struct model of writing.c."""
+    """struct model of writing.h."""
 
     _fields_ = (
         ("multiply", ctypes.c_void_p),
@@ -40,15 +39,15 @@ class _Model(ctypes.Structure):
     )
 
 
-class _Step(ctypes.Structure):
-    """struct step of writing.c."""
+class Step(ctypes.Structure):
+    """struct step of writing.h."""
 
     _fields_ = (
         ("rows", ctypes.c_int),
         ("group", ctypes.c_int),
         ("remembered", ctypes.c_void_p),
         *((name, ctypes.c_int64) for name in ("row", "head", "sentence", "memory_head", "memory_place")),
-        *((name, ctypes.c_void_p) for name in ("tokens", "lengths", "source_lengths", "space", "logits")),
+        *((name, ctypes.c_void_p) for name in ("tokens", "lengths", "source_lengths", "place", "space", "logits")),
     )
 
 
@@ -76,6 +75,7 @@ class NativeStep:
                 decoder.final.weight.data_ptr(),
                 decoder.final.bias.data_ptr(),
             )
+        self.size = sum(tensor.numel() for tensor in (*weights, self.projection[0]))
         self.table = torch.zeros(0, width)  # encodings of the first places
         self.space = torch.zeros(0)
         self.mask: Tensor | None = None
@@ -104,32 +104,26 @@ class NativeStep:
         library = kernels()
         assert library is not None
         tokens, lengths = tokens.contiguous(), state.cache.lengths.contiguous()
-        step, logits = self._describe(tokens, lengths, state, more=1)
+        place = torch.arange(len(state.memory.mask))
+        logits = torch.empty(len(tokens), self.describe_projection(state))
+        step = self.describe(tokens, lengths, place, state, more=1)
+        step.logits = logits.data_ptr()
         library.decode_step(ctypes.byref(self.model), ctypes.byref(step))
         state.cache.advance(1)
         return logits[:, None]
 
-    def write_on(
-        self, tokens: Tensor, state: AttendingState, *, most: int, end: int, never: Sequence[int]
-    ) -> tuple[Tensor, Tensor]:
-        """Write tokens (R,), then the likeliest after each, until a row chooses end or most are chosen.
+    def describe_projection(self, state: AttendingState) -> int:
+        """Tell C which tokens logits are wanted of; return how many they are."""
+        weight, bias = self.projection if state.projection is None else state.projection
+        self.model.project, self.model.project_bias = weight.data_ptr(), bias.data_ptr()
+        self.model.vocabulary = len(bias)
+        return len(bias)
 
-        Return what was chosen and its log-probabilities (R, n), n ≥ 1: the last is not written yet.
+    def describe(self, tokens: Tensor, lengths: Tensor, place: Tensor, state: AttendingState, *, more: int) -> Step:
+        """Return what C is told of rows with tokens and lengths (R,), with room for so many more places.
+
+        place (N,) says where the memory of each group of rows is. All three must stay alive as long as the answer.
         """
-        library = kernels()
-        assert library is not None
-        tokens, lengths = tokens.clone(), state.cache.lengths.clone()  # both go on in C
-        step, _ = self._describe(tokens, lengths, state, more=most)
-        words, chances = torch.empty(len(tokens), most, dtype=torch.int64), torch.empty(len(tokens), most)
-        count = library.write_on(
-            ctypes.byref(self.model), ctypes.byref(step), most, whole(end), (ctypes.c_int64 * len(never))(*never),
-            len(never), address(tokens), address(lengths), address(words), address(chances),
-        )  # fmt: skip
-        state.cache.advance(count)
-        return words[:, :count], chances[:, :count]
-
-    def _describe(self, tokens: Tensor, lengths: Tensor, state: AttendingState, *, more: int) -> tuple[_Step, Tensor]:
-        """Return what C is told of the rows, with room for so many more places, and where it writes logits (R, V)."""
         library, cache, memory = kernels(), state.cache, state.memory
         assert library is not None
         rows, places = len(tokens), cache.longest + more
@@ -148,18 +142,13 @@ class NativeStep:
                 for tensor in (*own[2 * layer : 2 * layer + 2], *theirs[2 * layer : 2 * layer + 2])
             )
         )
-        weight, bias = self.projection if state.projection is None else state.projection
-        self.model.project, self.model.project_bias = weight.data_ptr(), bias.data_ptr()
-        self.model.vocabulary = len(bias)
-        logits = torch.empty(rows, len(bias))
         sentence, memory_head, memory_place, _ = theirs[0].stride()
-        step = _Step(
+        return Step(
             rows=rows, group=rows // len(memory.mask), remembered=ctypes.addressof(self.remembered),
             row=own[0].stride(0), head=own[0].stride(1), sentence=sentence, memory_head=memory_head,
             memory_place=memory_place, tokens=tokens.data_ptr(), lengths=lengths.data_ptr(),
-            source_lengths=self.source_lengths.data_ptr(), space=self.space.data_ptr(), logits=logits.data_ptr(),
+            source_lengths=self.source_lengths.data_ptr(), place=place.data_ptr(), space=self.space.data_ptr(),
         )  # fmt: skip
-        return step, logits
 
     def _room(self, cache: KeyValueCache, places: int) -> list[Tensor]:
         """Return each layer's keys and values (R, H, C, d), laid out one after another, with room for a place more."""

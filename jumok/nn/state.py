@@ -108,6 +108,13 @@ class KeyValueCache:
         self.even = self.even or bool((self.lengths == self.longest).all())
         return self
 
+    def moved(self, lengths: Tensor) -> "KeyValueCache":
+        """Return the cache of the first rows, of these lengths (R',): they stand where they should already."""
+        self.slots.rows, self.lengths = len(lengths), lengths
+        self.longest = int(lengths.max()) if len(lengths) else 0
+        self.even = bool((lengths == self.longest).all())
+        return self
+
     def join(self, other: "KeyValueCache") -> "KeyValueCache":
         """Return both caches' rows, ours first."""
         for cache, like in ((self, other), (other, self)):  # a row that has nothing to remember yet
@@ -143,7 +150,7 @@ class SharedMemory:
         if torch.equal(chosen, self.owner):  # hypotheses changed places among their own: the usual step of a beam
             return self
         sentences, owner = torch.unique_consecutive(chosen, return_inverse=True)
-        return self._keep(sentences, owner)
+        return self.keep(sentences, owner)
 
     def join(self, other: "SharedMemory") -> "SharedMemory":
         """Return both memories, our rows first."""
@@ -155,10 +162,10 @@ class SharedMemory:
             self.slots.make_room(number, width)
         owner = torch.cat([self.owner, other.owner + len(self.mask)])
         self.mask = torch.cat([F.pad(memory.mask, (0, width - memory.mask.shape[1])) for memory in (self, other)])
-        return self._keep(torch.arange(len(self.mask)), owner)
+        return self.keep(torch.arange(len(self.mask)), owner)
 
-    def _keep(self, sentences: Tensor, owner: Tensor) -> "SharedMemory":
-        """Return the memory of these sentences, laid out with equally many rows a sentence."""
+    def keep(self, sentences: Tensor, owner: Tensor) -> "SharedMemory":
+        """Return the memory of these sentences, owner (R,) says which a row's is; equally many rows a sentence after it."""
         group = len(owner) // max(len(sentences), 1)
         if not torch.equal(owner, torch.arange(len(sentences)).repeat_interleave(group)):
             sentences, owner = sentences[owner], torch.arange(len(owner))  # uneven: a memory for each row
@@ -211,6 +218,11 @@ class AttendingState:
         if len(rows) == self.rows and torch.equal(rows, torch.arange(self.rows)):
             return self
         return AttendingState(self.cache.select(rows), self.memory.select(rows), self.step, self.projection)
+
+    def moved(self, lengths: Tensor, sentences: Tensor) -> "AttendingState":
+        """Return the state of rows with lengths (R',), whose keys and values stand in order, and of sentences (N',)."""
+        owner = torch.arange(len(sentences)).repeat_interleave(len(lengths) // max(len(sentences), 1))
+        return AttendingState(self.cache.moved(lengths), self.memory.keep(sentences, owner), self.step, self.projection)
 
     def join(self, other: "AttendingState") -> "AttendingState":
         """Return both states' rows, ours first."""

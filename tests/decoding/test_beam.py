@@ -5,7 +5,7 @@ import itertools
 import pytest
 import torch
 
-from jumok.decoding import engine
+from jumok.decoding import search as searching
 from jumok.decoding.beam import Beam
 
 
@@ -15,7 +15,7 @@ def test_a_beam_of_one_is_greedy(toy, sources, seed, extra, monkeypatch):
     decoder = toy.Decoder(seed=seed)
     prefixes = [[5][: index % 2] for index in range(len(sources))]
     greedy = toy.answers(decoder, sources, prefixes=prefixes, beam=1, batch_size=4, **extra)
-    monkeypatch.setattr(engine, "choose_strategy", lambda options, **sizes: Beam(1, **sizes))
+    monkeypatch.setattr(searching, "choose_strategy", lambda options, **sizes: Beam(1, **sizes))
     assert toy.answers(decoder, sources, prefixes=prefixes, beam=1, batch_size=4, **extra) == greedy
 
 
@@ -26,7 +26,7 @@ def all_answers(toy, decoder, source, *, longest, prefix=()):
         for tokens in itertools.product(content, repeat=length):
             if list(tokens[: len(prefix)]) == list(prefix):
                 finished = length < longest
-                answer = engine.Hypothesis(list(tokens), finished, 0.0, 0.0, [])
+                answer = searching.Hypothesis(list(tokens), finished, 0.0, 0.0, [])
                 yield list(tokens), finished, toy.rescore(decoder, source, answer).sum().item()
 
 

@@ -10,10 +10,10 @@ from cli.conftest import babble_run, copy_run  # noqa: F401 - fixtures
 
 import jumok
 from jumok.config import DecodingConfig
-from jumok.decoding import engine
+from jumok.decoding import search as searching
 from jumok.errors import ConfigError, RunError
+from jumok.models import transformer
 from jumok.native.build import kernels, matrix_product
-from jumok.nn.native_step import NativeStep
 from jumok.tasks.pairs import collate
 
 TEXTS = ["a b c", "k", "", "q w e r t y u i o p a s", "z z z"]
@@ -60,22 +60,25 @@ def test_the_score_of_an_answer_is_what_the_model_gives_it(predictor, babbler, b
 
 
 @pytest.mark.skipif(kernels() is None or not matrix_product(), reason="no C compiler, or a torch without sgemm")
+@pytest.mark.parametrize("beam", [1, 4])
 @pytest.mark.parametrize("rows", [1, 2, 64])
-def test_a_greedy_search_in_one_go_is_step_by_step(predictor, babbler, rows, monkeypatch):
+def test_a_search_by_itself_is_step_by_step(predictor, babbler, rows, beam, monkeypatch):
     """Prefixes, refilled batches, answers that end at different places and answers that are cut."""
-    calls = []
-    real = NativeStep.write_on
-    monkeypatch.setattr(
-        NativeStep, "write_on", lambda *given, **named: calls.append(real(*given, **named)) or calls[-1]
-    )
-    options = DecodingConfig(beam=1, batch_size=rows, workers=1)
+    calls, real = [], transformer.search_on
+    monkeypatch.setattr(transformer, "search_on", lambda *given: calls.append(real(*given)) or calls[-1])
+    options = DecodingConfig(beam=beam, n_best=beam, batch_size=rows, workers=1)
     for model, prefixes in product((predictor, babbler), (None, ["", "k", "", "q w", "z"])):
         calls.clear()
-        monkeypatch.setattr(engine, "AT_ONCE", 16)
+        monkeypatch.setattr(searching, "AT_ONCE", 16)
         whole = model.answers(TEXTS, options=options, prefixes=prefixes)
-        assert max(tokens.shape[1] for tokens, _ in calls) > 1, "several tokens in one go"
-        monkeypatch.setattr(engine, "AT_ONCE", 1)
-        assert model.answers(TEXTS, options=options, prefixes=prefixes) == whole
+        assert calls
+        monkeypatch.setattr(searching, "AT_ONCE", 1)
+        before = len(calls)
+        steps = model.answers(TEXTS, options=options, prefixes=prefixes)
+        assert len(calls) == before
+        assert [[a.ids for a in found] for found in whole] == [[a.ids for a in found] for found in steps]
+        for one, other in zip(whole, steps, strict=True):
+            assert [a.score for a in one] == pytest.approx([a.score for a in other], abs=1e-4)
     assert [found[0].text for found in predictor.answers(TEXTS, options=options)] == TEXTS
 
 

@@ -1,0 +1,98 @@
+/* Linear layers for a few rows: what a step of a small decoder consists of.
+
+   Many rows go to the sgemm that torch brings along; it wants Fortran's order, in which a row-major (rows, width) is a
+   column-major (width, rows). A few rows are bound by reading the weights, and a call of sgemm costs more than it saves. */
+
+#include "writing.h"
+
+#define FEW 8
+
+/* Sums of four outputs for as many rows stay in registers. */
+#if defined(__AVX512VL__) || defined(__aarch64__)
+#define TOGETHER 5
+#else
+#define TOGETHER 2
+#endif
+
+/* Four outputs of so many rows, (rows, 4): a weight is read once. */
+static inline __attribute__((always_inline)) void four_outputs(const int rows, const float *x, int inside,
+                                                               const float *const weights[4], float *sums) {
+    eight parts[TOGETHER][4] = {0};
+    int i = 0;
+    for (; i + 8 <= inside; i += 8) {
+        eight a = load(weights[0] + i), b = load(weights[1] + i), c = load(weights[2] + i), d = load(weights[3] + i);
+        #pragma GCC unroll 8
+        for (int row = 0; row < rows; row++) {
+            eight from = load(x + (int64_t)row * inside + i);
+            parts[row][0] += from * a;
+            parts[row][1] += from * b;
+            parts[row][2] += from * c;
+            parts[row][3] += from * d;
+        }
+    }
+    #pragma GCC unroll 8
+    for (int row = 0; row < rows; row++) {
+        add_up(parts[row][0], parts[row][1], parts[row][2], parts[row][3], sums + 4 * row);
+        for (int rest = i; rest < inside; rest++)
+            for (int k = 0; k < 4; k++) sums[4 * row + k] += x[(int64_t)row * inside + rest] * weights[k][rest];
+    }
+}
+
+static void few_rows(const float *x, int rows, int inside, const float *weight, const float *bias, int outside, float *out, int add) {
+    const int groups = (rows + TOGETHER - 1) / TOGETHER, together = (rows + groups - 1) / groups;
+    for (int o = 0; o < outside; o += 4) {
+        const int count = outside - o < 4 ? outside - o : 4;
+        const float *weights[4];
+        for (int k = 0; k < 4; k++) weights[k] = weight + (int64_t)(o + (k < count ? k : 0)) * inside;
+        for (int first = 0; first < rows; first += together) {
+            const int here = rows - first < together ? rows - first : together;
+            const float *from = x + (int64_t)first * inside;
+            float sums[4 * TOGETHER] = {0};
+            switch (here) {
+            case 1: four_outputs(1, from, inside, weights, sums); break;
+            case 2: four_outputs(2, from, inside, weights, sums); break;
+#if TOGETHER > 2
+            case 3: four_outputs(3, from, inside, weights, sums); break;
+            case 4: four_outputs(4, from, inside, weights, sums); break;
+            case 5: four_outputs(5, from, inside, weights, sums); break;
+#endif
+            }
+            for (int row = 0; row < here; row++) {
+                float *into = out + (int64_t)(first + row) * outside + o;
+                for (int k = 0; k < count; k++)
+                    into[k] = (add ? into[k] : 0.0f) + sums[4 * row + k] + (bias ? bias[o + k] : 0.0f);
+            }
+        }
+    }
+}
+
+void portion(product multiply, const float *x, int rows, int inside, const float *weight, int outside, float *out) {
+    const float one = 1.0f, none = 0.0f;
+    if (rows <= FEW)
+        few_rows(x, rows, inside, weight, NULL, outside, out, 0);
+    else
+        multiply("T", "N", &outside, &rows, &inside, &one, weight, &inside, x, &inside, &none, out, &outside);
+}
+
+void linear(product multiply, const float *x, int rows, int inside, const float *weight, const float *bias, int outside, float *out,
+            int add) {
+    const float one = 1.0f;
+    if (rows <= FEW) {
+        few_rows(x, rows, inside, weight, bias, outside, out, add);
+        return;
+    }
+    for (int first = 0; first < outside; first += PORTION) {
+        int count = outside - first < PORTION ? outside - first : PORTION;
+        const float *more = bias + first;
+        for (int64_t row = 0; row < rows; row++) {
+            float *into = out + row * outside + first;
+            if (add) {
+                #pragma omp simd
+                for (int i = 0; i < count; i++) into[i] += more[i];
+            } else
+                memcpy(into, more, count * sizeof(float));
+        }
+        multiply("T", "N", &count, &rows, &inside, &one, weight + (int64_t)first * inside, &inside, x, &inside, &one,
+                 out + first, &outside);
+    }
+}
