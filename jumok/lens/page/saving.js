@@ -8,13 +8,15 @@ export function save(figure, kind, name) {
   if (kind === "svg") {
     const pen = new SvgPen(width, height);
     fill(pen, figure, size, margin, width, height);
-    download(new Blob([pen.toString()], { type: "image/svg+xml" }), `${name}.svg`);
+    const address = URL.createObjectURL(new Blob([pen.toString()], { type: "image/svg+xml" }));
+    download(address, `${name}.svg`);
+    setTimeout(() => URL.revokeObjectURL(address), 60000); // a busy browser may take seconds to begin
     return;
   }
   const canvas = document.createElement("canvas");
   const pen = new CanvasPen(canvas, width, height, 2);
   fill(pen, figure, size, margin, width, height);
-  canvas.toBlob((blob) => download(blob, `${name}.png`), "image/png");
+  download(canvas.toDataURL("image/png"), `${name}.png`); // at once; toBlob waits until a busy browser is idle
 }
 
 function fill(pen, figure, size, margin, width, height) {
@@ -28,14 +30,14 @@ function shifted(pen, by) {
     rectangle: (x, y, ...rest) => pen.rectangle(x + by, y + by, ...rest),
     curve: (x1, y1, x2, y2, look) => pen.curve(x1 + by, y1 + by, x2 + by, y2 + by, look),
     text: (x, y, ...rest) => pen.text(x + by, y + by, ...rest),
+    image: (x, y, ...rest) => pen.image(x + by, y + by, ...rest),
     cells: (x, y, ...rest) => pen.cells(x + by, y + by, ...rest),
   };
 }
 
-function download(blob, name) {
+function download(address, name) {
   const link = document.createElement("a");
-  link.href = URL.createObjectURL(blob);
+  link.href = address;
   link.download = name;
   link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
