@@ -18,7 +18,7 @@ _HOMES = {
     "observe": "jumok.nn.observe",
     "load_record": "jumok.lens.storage",
     "save_record": "jumok.lens.storage",
-    "show": "jumok.lens.html",
+    "show": "jumok.lens.showing",
     "JumokError": "jumok.errors",
 }
 __all__ = [
@@ -40,7 +40,7 @@ __all__ = [
 if TYPE_CHECKING:
     from jumok.api import Predictor, check, compare, evaluate, load, train
     from jumok.errors import JumokError
-    from jumok.lens.html import show
+    from jumok.lens.showing import show
     from jumok.lens.storage import load_record, save_record
     from jumok.nn.observe import observe
     from jumok.nn.record import AttentionMap, AttentionRecord

@@ -2,6 +2,7 @@
 
 python docs/figures/look.py RUN "TEXT" [OTHER_RUN ...]   (needs playwright and chromium)
 python docs/figures/look.py --film RUN                   look-film.png alone
+python docs/figures/look.py --picture RUN NUMBER         look-picture.png alone: a test picture of the built-in shapes
 """
 
 import shutil
@@ -15,8 +16,11 @@ from playwright.sync_api import Page, sync_playwright
 import jumok
 from jumok.api import open_film
 from jumok.config import DecodingConfig
+from jumok.data import shapes
 from jumok.lens.film_page import make_film_page
+from jumok.lens.html import Page as Made
 from jumok.lens.html import make_page
+from jumok.lens.picture_page import make_picture_page
 
 HERE = Path(__file__).parent
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
@@ -106,19 +110,33 @@ def main(run: str, text: str, others: list[str]) -> None:
 
 def take_film(run: str) -> None:
     """Write docs/figures/look-film.png."""
-    file = Path(tempfile.mkdtemp()) / "film.html"
-    make_film_page(open_film(run), name=Path(run).name).save(file)
+    take_alone(make_film_page(open_film(run), name=Path(run).name), "film")
+
+
+def take_picture(run: str, number: int) -> None:
+    """Write docs/figures/look-picture.png."""
+    file = Path(tempfile.mkdtemp()) / "shapes.png"
+    shapes.draw(shapes.scene("test", number)).save(file)
+    take_alone(make_picture_page([jumok.load(run).explain(file).view(Path(run).name)]), "picture")
+
+
+def take_alone(page: Made, name: str) -> None:
+    """Take a page as it opens."""
+    file = Path(tempfile.mkdtemp()) / "page.html"
+    page.save(file)
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
         tab = browser.new_context(viewport=WIDE).new_page()
         tab.goto(file.as_uri())
         tab.wait_for_selector("html[data-ready]")
-        take(tab, "film")
+        take(tab, name)
         browser.close()
 
 
 if __name__ == "__main__":
     if sys.argv[1] == "--film":
         take_film(sys.argv[2])
+    elif sys.argv[1] == "--picture":
+        take_picture(sys.argv[2], int(sys.argv[3]))
     else:
         main(sys.argv[1], sys.argv[2], sys.argv[3:])

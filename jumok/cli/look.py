@@ -1,4 +1,4 @@
-"""`jumok look`: see where the model looked while it translated, or in a picture that it named."""
+"""`jumok look`: see where a model looked while it translated, or in a picture that it named."""
 
 from pathlib import Path
 
@@ -17,10 +17,10 @@ def look(
     to: str = typer.Option("", "--to", help="The target language of a run that has several."),
     target: str | None = typer.Option(None, "--target", help="Look at this translation instead of the model's own."),
     kind: str = typer.Option(
-        "", "--kind", help="cross or recurrent (output looks at source: the default), encoder, decoder; window."
+        "", "--kind", help="cross or recurrent (output looks at source: the default), encoder, decoder; window (Swin)."
     ),
     layer: int | None = typer.Option(
-        None, "--layer", min=1, help="One layer, counted from 1; the mean of all otherwise."
+        None, "--layer", min=1, help="One layer, counted from 1; the mean of all otherwise, of a picture their rollout."
     ),
     head: int | None = typer.Option(None, "--head", min=1, help="One head, counted from 1; the mean of all otherwise."),
     words: bool | None = typer.Option(
@@ -38,12 +38,16 @@ def look(
     ),
     beam: int | None = typer.Option(None, "--beam", min=1, help="Hypotheses kept; 1 = greedy."),
     checkpoint: str = typer.Option("best", "--checkpoint", help="best, last or step-N."),
-    html: Path | None = typer.Option(None, "--html", help="Write a page of all layers and heads to this one file."),
+    html: Path | None = typer.Option(
+        None, "--html", help="Write a page of all layers and heads to this one file: text or picture."
+    ),
     open_page: bool = typer.Option(False, "--open", help="Open the page in the browser."),
     png: Path | None = typer.Option(None, "--png", help="Draw it to this file instead."),
     as_json: bool = typer.Option(False, "--json", help="Print the weights as JSON."),
 ) -> None:
-    """Draw the attention of a translation: a line an output token, a column a source token. Of a picture: a heat map.
+    """Draw the attention of a translation: a line an output token, a column a source token. Of a picture (ViT, Swin): a heat map.
+
+    With --open or --html it is a page: point at a word, or at a patch of the picture, and see where it looks.
 
     Example: [bold]jumok look runs/dates-transformer "2026년 11월 15일"[/bold]
 
@@ -58,10 +62,12 @@ def look(
     Example: [bold]jumok look runs/dates-transformer --film --open[/bold] (from noise to alignment)
 
     Example: [bold]jumok look runs/cifar10-vit cat.jpg --png cat-heat.png[/bold]
+
+    Example: [bold]jumok look runs/cifar10-vit runs/cifar10-swin cat.jpg --open[/bold] (both on one picture)
     """  # fmt: skip
     from jumok import api
     from jumok.cli.look_film import look_at_film
-    from jumok.cli.look_page import check_can_write, write_page
+    from jumok.cli.look_page import check_can_write, write_page, write_picture_page
     from jumok.cli.look_picture import look_at_picture
     from jumok.cli.look_text import Wanted, explain_with, look_at_answer
     from jumok.comparison import name_runs
@@ -90,16 +96,21 @@ def look(
     if png is not None and len(runs) > 1:
         raise ConfigError(f"--png draws one run, {len(runs)} are given; --html shows them side by side")
     page, names = html is not None or open_page, name_runs(runs) if len(runs) > 1 else [Path(runs[0]).resolve().name]
-    views = []
-    for run, name in zip(runs, names, strict=True):
-        predictor = api.load(run, checkpoint=checkpoint)
+    views, pictures = [], []
+    predictors = [api.load(run, checkpoint=checkpoint) for run in runs]
+    if len({isinstance(predictor, PictureClassifier) for predictor in predictors}) > 1:
+        raise ConfigError("some of the runs name pictures and some do not; look at one kind at a time")
+    for run, name, predictor in zip(runs, names, predictors, strict=True):
         if isinstance(predictor, PictureClassifier):
-            if target is not None or beam is not None:
-                raise ConfigError("--target and --beam are for translation")
-            if page or importance or words is not None or len(runs) > 1:
-                raise ConfigError("--html, --open, --importance, --words and several runs are for translation")
-            look_at_picture(predictor, text, kind=kind, layer=layer, head=head, png=png, as_json=as_json)
-            return
+            if to or target is not None or beam is not None or importance or words is not None:
+                raise ConfigError("--to, --target, --beam, --importance and --words are for translation")
+            if len(runs) > 1 and not page:
+                raise ConfigError(f"{len(runs)} runs are given; --html FILE or --open shows them on one picture")
+            looked = look_at_picture(
+                predictor, text, kind=kind, layer=layer, head=head, png=png, as_json=as_json, drawn=not page
+            )
+            pictures.append(looked.view(name))
+            continue
         if not isinstance(predictor, Translator):
             raise ConfigError(f"{run} is a run of {predictor.run.recipe.task}; look is for translation and pictures")
         changes = {"beam": beam} if beam else {}
@@ -117,5 +128,7 @@ def look(
         wanted = Wanted(kind, layer, head, words=bool(words), name=name if len(runs) > 1 else "")
         look_at_answer(explanation, text, worth, wanted, png=png, as_json=as_json, drawn=not page)
         views.append(explanation.view(name, worth=worth))
-    if page:
+    if page and pictures:
+        write_picture_page(pictures, html, opened=open_page)
+    elif page:
         write_page(views, html, words=words is not False, opened=open_page)

@@ -10,6 +10,7 @@ import typer
 
 if TYPE_CHECKING:
     from jumok.lens.html import Page
+    from jumok.lens.picture_view import PictureView
     from jumok.lens.view import View
 
 
@@ -26,6 +27,14 @@ def write_page(views: "Sequence[View]", path: Path | None, *, words: bool, opene
     from jumok.lens.html import make_page
 
     save_page(make_page(views, words=words), path, opened=opened)
+
+
+def write_picture_page(views: "Sequence[PictureView]", path: Path | None, *, opened: bool) -> None:
+    """Write the page of one run or several on a picture, and open it on request; without attention there is none."""
+    from jumok.lens.picture_page import make_picture_page
+
+    if any(view.record.maps for view in views):
+        save_page(make_picture_page(views), path, opened=opened)
 
 
 def save_page(page: "Page", path: Path | None, *, opened: bool) -> None:

@@ -9,7 +9,7 @@ import typer
 from jumok.cli.display import standard_console
 
 if TYPE_CHECKING:
-    from jumok.predictors.picture_classifier import PictureClassifier
+    from jumok.predictors.picture_classifier import PictureClassifier, PictureExplanation
 
 
 def look_at_picture(
@@ -21,8 +21,12 @@ def look_at_picture(
     head: int | None,
     png: Path | None,
     as_json: bool,
-) -> None:
-    """Show where the model looked in a picture: rollout over all layers, or one layer and head."""
+    drawn: bool = True,
+) -> "PictureExplanation":
+    """Show where the model looked in a picture: rollout over all layers, or one layer and head.
+
+    drawn says whether the terminal gets the drawing; the explanation is handed back for a page.
+    """
     from jumok.errors import ConfigError
     from jumok.lens.heat import chosen_heat, draw_heat, picture_grids, picture_heat
 
@@ -30,20 +34,14 @@ def look_at_picture(
     explanation = predictor.explain(file)
     ranked = ", ".join(f"{label} {share:.1%}" for label, share in list(explanation.verdict.probabilities.items())[:3])
     if not explanation.record.maps:
-        typer.echo(f"{file}: {ranked}")
+        typer.echo(f"{file}: {ranked}\n{explanation.note}")
         mixing = getattr(predictor.model, "mixing_weights", None)
-        if mixing is None:
-            typer.echo("This model has no attention to show: its convolutions see the same neighbourhood everywhere.")
-            return
-        typer.echo(
-            "This model has no attention to show; here is how it mixes places, which is the same for all pictures."
-        )
-        if png is not None:
+        if mixing is not None and png is not None:
             picture_grids(
                 mixing().detach(), png, title="how each place (a line) is mixed from all (columns), layer by layer"
             )
-            typer.echo(f"{png}")
-        return
+            typer.echo(f"how it mixes them: {png}")
+        return explanation
     maps = explanation.record.maps
     if kind and kind not in explanation.record.kinds:
         raise ConfigError(f"--kind {kind}: this model has {', '.join(explanation.record.kinds)}")
@@ -63,11 +61,13 @@ def look_at_picture(
     if as_json:
         found = {"picture": str(file), "label": explanation.verdict.label, "heat": heat.tolist(), "what": what}
         typer.echo(json.dumps(found, ensure_ascii=False))
-        return
+        return explanation
+    typer.echo(f"{file}: {ranked}")
     if png is not None:
         picture_heat(explanation.pixels, heat, png, title=f"{ranked} · {what}")
-        typer.echo(f"{file}: {ranked}\n{what}: {png}")
-        return
-    console = standard_console()
-    console.print(f"{file}: {ranked}\n{what}\n", markup=False, soft_wrap=True)
-    console.print(draw_heat(heat, colour=console.is_terminal), soft_wrap=True)
+        typer.echo(f"{what}: {png}")
+    elif drawn:
+        console = standard_console()
+        typer.echo(f"{what}\n")
+        console.print(draw_heat(heat, colour=console.is_terminal), soft_wrap=True)
+    return explanation

@@ -3,6 +3,8 @@
 weights (H, Q, K) of one picture, or a rollout → a share for each cell (rows, columns) → laid over the pixels
 """
 
+from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +14,10 @@ from torch import Tensor
 
 from jumok.lens.picture import plain, save_png
 from jumok.lens.terminal import shade
-from jumok.nn.record import AttentionMap
+from jumok.nn.record import AttentionMap, AttentionRecord, rollout
 
 SIDE = 3.2  # inches
+Grid = tuple[int, int]
 
 
 def chosen_heat(found: AttentionMap, head: int | None) -> Tensor:
@@ -24,6 +27,46 @@ def chosen_heat(found: AttentionMap, head: int | None) -> Tensor:
     special = weights.shape[1] - found.grid[0] * found.grid[1]
     heat = (weights[0] if special else weights.mean(dim=0))[special:].view(found.grid)
     return heat / heat.sum().clamp(min=1e-12)
+
+
+def heat_of(record: AttentionRecord) -> Tensor | None:
+    """Return how much each cell of the picture says to the verdict (rows, columns), by attention rollout; sums to 1.
+
+    A model of windows halves its grid from stage to stage; the last stage's mean over cells is shown. None: there is no
+    attention, or grids that follow each other in another way.
+    """
+    if not record.maps:
+        return None
+    grid = record.maps[0].grid
+    if grid is not None and all(found.grid == grid for found in record.maps):
+        whole = rollout(record.maps)  # (Q, K)
+        special = whole.shape[1] - grid[0] * grid[1]
+        read = whole[0] if special else whole.mean(dim=0)
+        heat = read[special:].view(grid)
+        return heat / heat.sum()
+    stages = list(dict.fromkeys(found.grid for found in record.maps))
+    if not _halve(stages):
+        return None
+    rows, columns = stages[-1] or (1, 1)
+    shares = torch.full((rows, columns), 1.0 / (rows * columns))  # the model takes the mean over the last stage's cells
+    for stage in reversed(stages):
+        assert stage is not None
+        passed_on = rollout([found for found in record.maps if found.grid == stage])
+        shares = (_spread(shares, stage).flatten().to(passed_on) @ passed_on).view(stage)
+    return shares / shares.sum()
+
+
+def _halve(stages: Sequence[Grid | None]) -> bool:
+    """Return whether each grid has half the rows and columns of the one before, rounded up."""
+    return all(a and b and b == (-(-a[0] // 2), -(-a[1] // 2)) for a, b in pairwise(stages))
+
+
+def _spread(coarse: Tensor, grid: tuple[int, int]) -> Tensor:
+    """Return a coarse map on a finer grid: each cell's share divided among the cells that were merged into it."""
+    if coarse.shape == grid:
+        return coarse
+    fine = coarse.repeat_interleave(2, dim=0).repeat_interleave(2, dim=1)[: grid[0], : grid[1]]
+    return fine / fine.sum()
 
 
 def draw_heat(heat: Tensor, *, colour: bool = True) -> Text:

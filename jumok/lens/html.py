@@ -14,13 +14,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-from jumok.errors import ConfigError, DataError
+from jumok.errors import DataError
 from jumok.lens.packing import Packing
 from jumok.lens.view import NOTHING_TO_SHOW, Side, View
 from jumok.nn.parts import AttentionParts
-from jumok.nn.record import AttentionRecord
 
 PIECES = Path(__file__).parent / "page"
 IMPORT = re.compile(r'^import \{ ([^}]*) \} from "\./([a-z]+)\.js";$', re.MULTILINE)
@@ -52,28 +51,10 @@ class Page:
         return f'<iframe srcdoc="{inside}" style="width: 100%; height: 46rem; border: 0" title="jumok"></iframe>'
 
 
-class Explained(Protocol):
-    """What knows its own page, as an explanation does."""
-
-    def page(self) -> Page:
-        """Return the page that shows this."""
-
-
-def show(found: AttentionRecord | Explained) -> Page:
-    """Return the page of a record, or of an explanation."""
-    if isinstance(found, AttentionRecord):
-        return make_page([View.of_record(found)])
-    if not hasattr(found, "page"):
-        raise ConfigError(
-            f"show takes a record of attention or a translator's explanation, not a {type(found).__name__}"
-        )
-    return found.page()
-
-
 def make_page(views: Sequence[View], *, words: bool = True) -> Page:
     """Return the page of one or more views; words says whether it opens with words or with subwords."""
     packing = Packing()
-    runs = [_run(view, packing) for view in views]
+    runs = [told_of(view, packing) for view in views]
     data = {"runs": runs, "arrays": packing.places, "words": words}
     title = f"{views[0].source} → {views[0].answer}" if views[0].source else views[0].name
     return put_together("page", title=title, data=data, numbers=packing.text(), script=joined_modules("main"))
@@ -118,8 +99,8 @@ def _as_function(name: str, source: str) -> str:
     return f"const {name}Module = (() => {{\n{body}return {{ {exported} }};\n}})();"
 
 
-def _run(view: View, packing: Packing) -> dict[str, Any]:
-    """Return what the page is told of one view."""
+def told_of(view: View, packing: Packing, *, exact: bool = True) -> dict[str, Any]:
+    """Return what the page is told of one view; exact says whether weights stay as they are."""
     sides: list[Side] = []
 
     def number(side: Side) -> int:
@@ -134,7 +115,7 @@ def _run(view: View, packing: Packing) -> dict[str, Any]:
             "layer": found.layer,
             "queries": number(view.sides[found.kind][0]),
             "keys": number(view.sides[found.kind][1]),
-            "weights": packing.exact(found.weights),
+            "weights": (packing.exact if exact else packing.rounded)(found.weights),
             "parts": None if found.parts is None else _parts(found.parts, packing),
         }
         for found in view.record.maps

@@ -4,7 +4,7 @@ file → pixels → model → probabilities, best first; under observe → atten
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +18,19 @@ from jumok.data.decode import BrokenPictureError, Pixels, open_picture, to_pixel
 from jumok.data.picture_store import PictureStore
 from jumok.data.pictures import SUFFIXES
 from jumok.errors import DataError
+from jumok.lens.heat import heat_of
+from jumok.lens.html import Page
+from jumok.lens.picture_page import make_picture_page
+from jumok.lens.picture_view import PictureView, laid_out
 from jumok.nn.observe import observe
-from jumok.nn.record import AttentionRecord, rollout
+from jumok.nn.record import AttentionRecord
 from jumok.predictors.base import Classifier, Verdict, ranked_verdict
 from jumok.tasks.picture_classification import ROWS, PictureClassification
+
+NO_ATTENTION_BUT_CONVOLUTIONS = (
+    "This model has no attention to show: its convolutions see the same neighbourhood everywhere."
+)
+NO_ATTENTION_BUT_MIXING = "This model has no attention to show: it mixes places in the same way for all pictures."
 
 
 @dataclass(frozen=True)
@@ -32,6 +41,21 @@ class PictureExplanation:
     pixels: Pixels  # (S, S, C): the picture as the model saw it
     record: AttentionRecord  # maps (H, Q, K) of the one picture, with their grids
     heat: Tensor | None  # (rows, columns): how much of the verdict comes from each cell; None: no attention
+    source: str = ""  # the picture's file
+    note: str = ""  # said where there is no attention
+
+    def view(self, name: str = "") -> PictureView:
+        """Return what a page shows of this."""
+        classes = list(self.verdict.probabilities.items())
+        return PictureView(name, self.record, self.pixels, self.source, classes, self.note)
+
+    def page(self) -> Page:
+        """Return the page that shows this."""
+        return make_picture_page([self.view()])
+
+    def _repr_html_(self) -> str:
+        """Show the page in a notebook."""
+        return self.page()._repr_html_()
 
 
 class PictureClassifier(Classifier):
@@ -94,16 +118,15 @@ class PictureClassifier(Classifier):
         batch = self.task.batch(pixels[None]).to(next(self.model.parameters()).device)
         with observe(self.model) as record:
             probabilities = self.model(batch).float().softmax(dim=1)[0].tolist()
-        maps = []
-        for found in record.maps:
-            grid = found.grid or self.model.grid(batch.pictures)  # type: ignore[operator]
-            special = found.weights.shape[-1] - grid[0] * grid[1]
-            names = [f"{row + 1},{column + 1}" for row in range(grid[0]) for column in range(grid[1])]
-            labels = ["[CLASS]"] * special + names
-            maps.append(replace(found.cut(labels, labels), grid=grid))
-        record.maps = maps
+        record.maps = [
+            laid_out(found, found.grid or self.model.grid(batch.pictures))  # type: ignore[operator]
+            for found in record.maps
+        ]
         verdict = ranked_verdict(self.task.labels, probabilities)
-        return PictureExplanation(verdict, pixels, record, heat_of(record))
+        source = "" if isinstance(picture, Image.Image) else Path(picture).name
+        mixes = hasattr(self.model, "mixing_weights")
+        note = "" if record.maps else NO_ATTENTION_BUT_MIXING if mixes else NO_ATTENTION_BUT_CONVOLUTIONS
+        return PictureExplanation(verdict, pixels, record, heat_of(record), source, note)
 
     def own(self, source: Path, target: Path | None = None) -> PictureStore:
         """Return the pictures of a folder of class folders, or of a file of many, of one's own."""
@@ -113,35 +136,3 @@ class PictureClassifier(Classifier):
         """Return how many pictures could not be read, and the accuracy of always saying the commonest class."""
         common = np.bincount(store.classes).max() / len(store)
         return {"broken": store.broken, "baselines": {"majority": 100.0 * float(common)}}
-
-
-def heat_of(record: AttentionRecord) -> Tensor | None:
-    """Return how much each cell of the picture says to the verdict (rows, columns), by attention rollout; sums to 1.
-
-    A model of windows halves its grid from stage to stage; the last stage's mean over cells is shown.
-    """
-    if not record.maps:
-        return None
-    grid = record.maps[0].grid
-    if grid is not None and all(found.grid == grid for found in record.maps):
-        whole = rollout(record.maps)  # (Q, K)
-        special = whole.shape[1] - grid[0] * grid[1]
-        read = whole[0] if special else whole.mean(dim=0)
-        heat = read[special:].view(grid)
-        return heat / heat.sum()
-    stages = list(dict.fromkeys(found.grid for found in record.maps))
-    rows, columns = stages[-1] or (1, 1)
-    shares = torch.full((rows, columns), 1.0 / (rows * columns))  # the model takes the mean over the last stage's cells
-    for stage in reversed(stages):
-        assert stage is not None
-        passed_on = rollout([found for found in record.maps if found.grid == stage])
-        shares = (_spread(shares, stage).flatten().to(passed_on) @ passed_on).view(stage)
-    return shares / shares.sum()
-
-
-def _spread(coarse: Tensor, grid: tuple[int, int]) -> Tensor:
-    """Return a coarse map on a finer grid: each cell's share divided among the cells that were merged into it."""
-    if coarse.shape == grid:
-        return coarse
-    fine = coarse.repeat_interleave(2, dim=0).repeat_interleave(2, dim=1)[: grid[0], : grid[1]]
-    return fine / fine.sum()

@@ -2,7 +2,9 @@
 
 import json
 import math
+import re
 import tomllib
+import webbrowser
 
 import numpy as np
 import pytest
@@ -267,9 +269,53 @@ def test_looking_at_a_picture(trained, tmp_path):
         (["--layer", "2"], "--layer 2: there are 1"),
         (["--layer", "1", "--head", "3"], "--head 3: there are 2"),
         (["--head", "1"], "--head needs --layer"),
-        (["--beam", "2"], "--target and --beam are for translation"),
+        (["--beam", "2"], "--to, --target, --beam, --importance and --words are for translation"),
     ]:
         assert why in refusal(jumok("look", trained, picture, *wrong))
+
+
+def told(page):
+    """Return what a page is told."""
+    return json.loads(re.search(r'id="data">(.*?)</script>', page.read_text(encoding="utf-8"), re.DOTALL)[1])
+
+
+def test_looking_at_a_picture_on_a_page(trained, tmp_path, monkeypatch):
+    picture, page = next((trained.parent / "val" / "star").glob("*.png")), tmp_path / "look.html"
+    done = jumok("look", trained, picture, "--html", page)
+    assert (done.code, done.err) == (0, "")
+    assert re.fullmatch(rf"{picture}: (\w+ \d+\.\d%(, )?){{3}}\npage: {page} \(\d+ kB\)\n", done.out)
+    (run,) = told(page)["runs"]
+    assert (run["name"], run["source"]) == ("run", picture.name)
+    assert run["grids"] == {"encoder": {"rows": 4, "columns": 4}}
+    found = json.loads(jumok("classify", trained, picture, "--json").out)
+    assert dict(run["classes"]) == pytest.approx(found["probabilities"], abs=1e-4)
+    both = jumok("look", trained, picture, "--html", page, "--png", tmp_path / "heat.png")
+    assert both.code == 0
+    assert (tmp_path / "heat.png").exists()
+    opened = []
+    monkeypatch.setattr(webbrowser, "open", lambda address: opened.append(address) or True)
+    assert jumok("look", trained, picture, "--open").code == 0
+    assert len(opened) == 1
+
+
+def test_several_models_look_at_one_picture(trained, tmp_path):
+    recipe, page = recipe_for(tmp_path, "cnn"), tmp_path / "both.html"
+    assert jumok("train", recipe, "--out", tmp_path / "cnn", *settings(OPTIONS["cnn"]["sizes"])).code == 0
+    picture = next((tmp_path / "val").rglob("*.png"))
+    done = jumok("look", trained, tmp_path / "cnn", picture, "--html", page)
+    assert done.code == 0, done.err
+    assert [(run["name"], bool(run["maps"])) for run in told(page)["runs"]] == [("run", True), ("cnn", False)]
+    alone = jumok("look", tmp_path / "cnn", picture, "--html", tmp_path / "none.html")
+    assert alone.code == 0
+    assert "This model has no attention to show: its convolutions" in alone.out
+    assert not (tmp_path / "none.html").exists()
+    why = "2 runs are given; --html FILE or --open shows them on one picture"
+    assert why in refusal(jumok("look", trained, tmp_path / "cnn", picture))
+
+
+def test_pictures_and_sentences_are_not_looked_at_together(trained, copy_run):
+    why = "some of the runs name pictures and some do not; look at one kind at a time"
+    assert refusal(jumok("look", trained, copy_run, "k c")) == why
 
 
 @pytest.mark.parametrize("kind", ["mixer", "cnn", "swin"])

@@ -87,7 +87,7 @@ def test_nothing_is_loaded_from_outside(explanation):
 
 
 def test_every_module_is_joined_behind_those_it_needs():
-    used = [module for entry in ("main", "film") for module in check_joined(entry)]
+    used = [module for entry in ("main", "film", "picture") for module in check_joined(entry)]
     assert set(used) == {path.stem for path in PIECES.glob("*.js")}, "a module that nobody imports"
 
 
@@ -165,7 +165,7 @@ def test_any_record_can_be_shown(explanation):
     assert [side["labels"] for side in run["sides"]] == [["1", "2", "3"], ["1", "2", "3", "4", "5"]]
     assert arrays[run["maps"][0]["weights"]].equal(record.maps[0].weights[0])
     assert jumok.show(explanation) == explanation.page()
-    with pytest.raises(ConfigError, match="show takes a record of attention or a translator's explanation, not a str"):
+    with pytest.raises(ConfigError, match="show takes a record of attention or an explanation, not a str"):
         jumok.show("text")
     with pytest.raises(ConfigError, match="the record is empty: call the model inside"):
         jumok.show(AttentionRecord())

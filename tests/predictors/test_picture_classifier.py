@@ -8,8 +8,8 @@ from PIL import Image
 import jumok
 from jumok.data import shapes
 from jumok.errors import DataError
+from jumok.lens.heat import heat_of
 from jumok.nn.record import AttentionMap, AttentionRecord
-from jumok.predictors.picture_classifier import heat_of
 
 SETTINGS = [
     "data.set_size=1500", "model.preset=", "model.layers=2", "model.width=48", "model.heads=4", "model.feedforward=96",

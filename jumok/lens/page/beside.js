@@ -56,12 +56,14 @@ function choicesOf(run, item) {
   return parts;
 }
 
-// The mark of a space stands back behind the letters.
+// The mark of a space stands back behind the letters; a label may also be elements already.
 function marked(label) {
+  if (typeof label !== "string") return label;
   return label.split(/(▁)/).filter(Boolean).map((part) => (part === "▁" ? make("span", { class: "mark", text: part }) : part));
 }
 
-function bars(rows, name) {
+// most: what a whole bar stands for.
+export function bars(rows, name, most = 1) {
   return make("ul", { class: `bars ${name}` }, ...rows.map(([label, share, kind = ""]) =>
-    make("li", { class: kind }, make("span", { class: "label" }, ...marked(label)), make("span", { class: "bar", style: `--share: ${Math.min(share, 1)}` }), make("span", { class: "number", text: percent(share) }))));
+    make("li", { class: kind }, make("span", { class: "label" }, ...marked(label)), make("span", { class: "bar", style: `--share: ${Math.min(share / (most || 1), 1)}` }), make("span", { class: "number", text: percent(share) }))));
 }

@@ -1,7 +1,6 @@
 // The film put together: a slider through the steps of training, the map and the lines of each, charts underneath.
 import { percent } from "./build.js";
 import { Chart } from "./charts.js";
-import { theme } from "./colour.js";
 import { showControls } from "./controls.js";
 import { figuresAt, makeFrames } from "./frames.js";
 import { Grid } from "./grid.js";
@@ -9,6 +8,7 @@ import { Lines } from "./lines.js";
 import { unpack } from "./numbers.js";
 import { titleOf } from "./seen.js";
 import { makeState } from "./state.js";
+import { followLooks } from "./theming.js";
 import { rowOf } from "./weights.js";
 
 const find = (name) => document.getElementById(name);
@@ -46,7 +46,7 @@ function start(data, arrays) {
   state.on("point", () => panels.forEach((panel) => panel.light()));
   slider.max = last;
   slider.addEventListener("input", () => go(Number(slider.value)));
-  listen(state);
+  followLooks(() => state.set({}));
   makePlayer({ last, at: () => frame, go });
   change();
   document.documentElement.dataset.ready = "";
@@ -102,16 +102,6 @@ function makePlayer({ last, at, go }) {
     event.preventDefault();
   });
   name();
-}
-
-function listen(state) {
-  const again = () => state.set({});
-  find("theme").addEventListener("click", () => {
-    document.documentElement.dataset.theme = theme() === "dark" ? "light" : "dark";
-    again();
-  });
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", again);
-  addEventListener("resize", again);
 }
 
 // What the map shows, for those who cannot see it: where each word looks most.

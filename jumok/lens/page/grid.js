@@ -6,8 +6,10 @@ import { CanvasPen, widthOf } from "./pen.js";
 const LARGEST = 36, SMALLEST = 6, WITH_NUMBERS = 27;
 
 export class Grid {
-  constructor(host, state) {
+  // coloursOf(grid) gives the colours of its weights.
+  constructor(host, state, coloursOf = () => weightColours()) {
     this.state = state;
+    this.coloursOf = coloursOf;
     this.canvas = make("canvas", { role: "img" });
     this.band = make("div", { class: "band" });
     this.told = make("p", { class: "cell", text: "Point at a cell for its weight." });
@@ -30,7 +32,7 @@ export class Grid {
     const { keys, queries, grid } = this.state.seen;
     if (!grid) return;
     const ink = inkOf("ink"), size = Math.min(13, Math.max(side - 1, 7));
-    pen.cells(left, top, side * grid.columns, side * grid.rows, grid, weightColours());
+    pen.cells(left, top, side * grid.columns, side * grid.rows, grid, this.coloursOf(grid));
     keys.forEach((key, place) => pen.text(left + side * (place + 0.5), top - 6, key.shown, { colour: ink, size, turned: true }));
     queries.forEach((query, place) => pen.text(left - 6, top + side * (place + 0.5), query.shown, { colour: ink, size, align: "right" }));
     if (side < WITH_NUMBERS) return;

@@ -48,6 +48,11 @@ export class CanvasPen {
     context.restore();
   }
 
+  image(x, y, width, height, picture) {
+    this.context.imageSmoothingEnabled = picture.naturalWidth > width;
+    this.context.drawImage(picture, x, y, width, height);
+  }
+
   // Cells of a grid, each coloured by its value.
   cells(x, y, width, height, grid, colourOf) {
     const { context } = this;
@@ -79,6 +84,10 @@ export class SvgPen {
     this.parts.push(`<text x="${short(x)}" y="${short(y)}" font-size="${size}" font-weight="${weight}" fill="${colour}" text-anchor="${anchor}" dominant-baseline="central"${turn}>${safe}</text>`);
   }
 
+  image(x, y, width, height, picture) {
+    this.parts.push(`<image x="${short(x)}" y="${short(y)}" width="${short(width)}" height="${short(height)}" preserveAspectRatio="none" style="image-rendering:pixelated" href="data:${picture.src.slice(5)}"/>`); // a picture is always inside the page
+  }
+
   cells(x, y, width, height, grid, colourOf) {
     const across = width / grid.columns, down = height / grid.rows;
     this.rectangle(x, y, width, height, css(colourOf(0)));
@@ -94,8 +103,7 @@ export class SvgPen {
   }
 }
 
-export function pixels(grid, colourOf) {
-  const canvas = document.createElement("canvas");
+export function pixels(grid, colourOf, canvas = document.createElement("canvas")) {
   if (!grid.values.length) return canvas;
   canvas.width = grid.columns;
   canvas.height = grid.rows;
@@ -106,7 +114,7 @@ export function pixels(grid, colourOf) {
     image.data[4 * place] = colour[0];
     image.data[4 * place + 1] = colour[1];
     image.data[4 * place + 2] = colour[2];
-    image.data[4 * place + 3] = 255;
+    image.data[4 * place + 3] = Math.round(255 * (colour[3] ?? 1));
   }
   context.putImageData(image, 0, 0);
   return canvas;

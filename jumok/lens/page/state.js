@@ -1,11 +1,11 @@
 // What the viewer has chosen and points at. Parts of the page listen: "change" redraws, "point" only lights up.
 import { defaultKind, fitted, seenOf } from "./seen.js";
 
-export function makeState(runs, { words, runsAre = "run", rolls = true }) {
+export function makeState(runs, { words = false, runsAre = "run", rolls = true, tab = runs.length > 1 ? "compare" : "lines" }) {
   const listeners = { change: [], point: [] };
   let choice = {
     run: 0, kind: defaultKind(runs[0]), layer: 0, heads: [], how: "mean", words, hideEnd: false,
-    tab: runs.length > 1 ? "compare" : "lines", written: null,
+    tab, written: null,
   };
   let seen = seenOf(runs[0], choice);
   let pointed = null, pinned = null;

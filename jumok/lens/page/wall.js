@@ -5,22 +5,24 @@ import { pixels } from "./pen.js";
 import { wholeGrids } from "./seen.js";
 import { figuresOf } from "./weights.js";
 
-const COLUMNS = [
+// What the wall is told of heads of words: the columns of its table, their figures, what a thumbnail shows, and the tab that a click opens.
+const OF_WORDS = { columns: [
   ["layer", "layer", 0, "Layer, counted from 1"],
   ["head", "head", 0, "Head, counted from 1"],
   ["entropy", "entropy", 2, "In nats: 0 looks at one word, more at many"],
   ["distance", "distance", 2, "Words between where it looks and its own place"],
   ["onEnd", "on end", 3, "Share of weight on the end token"],
   ["diagonality", "diagonal", 2, "1 where it looks at its own place alone"],
-];
+], figures: figuresOf, drawn: ({ grid }) => grid, colours: () => weightColours(), opens: "map" };
 const WORTH = [
   ["lost", "lost without", 3, "Log-probability that the answer loses when the head is off"],
   ["strongest", "strongest", 2, "Its largest weight, a mean over words: how sharply it looks"],
 ];
 
 export class Wall {
-  constructor(host, state) {
+  constructor(host, state, manner = OF_WORDS) {
     this.state = state;
+    this.manner = manner;
     this.sorted = { by: "", up: true };
     this.wall = make("div", { class: "wall" });
     this.table = make("div", { class: "table scrolls" });
@@ -32,7 +34,7 @@ export class Wall {
     const maps = run.maps.filter((map) => map.kind === choice.kind);
     this.heads = maps.flatMap((map) => wholeGrids(run, map, choice.words).map(({ grid, ends }, head) => {
       const worth = run.worth.find((one) => one.path === map.path && one.head === head) ?? {};
-      return { layer: map.number, head: head + 1, grid, ...figuresOf(grid, ends), lost: worth.lost, strongest: worth.strongest };
+      return { layer: map.number, head: head + 1, grid, ...this.manner.figures(grid, ends), lost: worth.lost, strongest: worth.strongest };
     }));
     this.#fillWall(maps);
     this.#fillTable();
@@ -45,8 +47,9 @@ export class Wall {
   }
 
   draw(pen) {
-    const colours = weightColours(), colour = inkOf("ink");
-    for (const { layer, head, grid } of this.heads) {
+    const colours = this.manner.colours(), colour = inkOf("ink");
+    for (const one of this.heads) {
+      const { layer, head } = one, grid = this.manner.drawn(one);
       const x = 60 + 104 * (head - 1), y = 30 + 104 * (layer - 1), side = 100 / Math.max(grid.rows, grid.columns);
       pen.cells(x, y, side * grid.columns, side * grid.rows, grid, colours);
       if (layer === 1) pen.text(x + 50, 15, `head ${head}`, { colour, align: "center", size: 12 });
@@ -55,7 +58,7 @@ export class Wall {
   }
 
   #fillWall(maps) {
-    const { choice } = this.state, colours = weightColours();
+    const { choice } = this.state, colours = this.manner.colours();
     const columns = Math.max(1, ...maps.map((map) => map.heads));
     this.wall.style.setProperty("--heads", columns);
     const cells = [make("span")];
@@ -67,11 +70,17 @@ export class Wall {
         class: chosen ? "thumb chosen" : "thumb", "data-layer": one.layer, "data-head": one.head,
         "aria-label": `layer ${one.layer}, head ${one.head}: entropy ${decimal(one.entropy, 2)}, distance ${decimal(one.distance, 2)}; enlarge`,
         title: `layer ${one.layer}, head ${one.head} · entropy ${decimal(one.entropy, 2)} · distance ${decimal(one.distance, 2)}`,
-        onclick: () => this.#choose(one, "map"),
-      }, pixels(one.grid, colours));
+        onclick: () => this.#choose(one, this.manner.opens),
+      }, pixels(this.manner.drawn(one), colours));
       cells.push(button);
     }
     this.wall.replaceChildren(...cells);
+  }
+
+  // Thumbnails anew, where they hang on what is pointed at.
+  redraw() {
+    const colours = this.manner.colours(), thumbs = this.wall.querySelectorAll(".thumb canvas");
+    this.heads.forEach((one, number) => pixels(this.manner.drawn(one), colours, thumbs[number]));
   }
 
   #choose({ layer, head }, tab) {
@@ -79,7 +88,7 @@ export class Wall {
   }
 
   #fillTable() {
-    const told = [...COLUMNS, ...(this.heads.some((one) => one.lost !== undefined) ? WORTH : [])];
+    const told = [...this.manner.columns, ...(this.heads.some((one) => one.lost !== undefined) ? WORTH : [])];
     const { by, up } = this.sorted, { choice } = this.state;
     const rows = by ? [...this.heads].sort((one, other) => (up ? 1 : -1) * (one[by] - other[by])) : this.heads;
     const head = make("tr", {}, ...told.map(([name, text, , title]) =>

@@ -1,0 +1,151 @@
+"""The page of a picture as a file: what is in it equals the record, whatever the grids; and any record can be laid over a picture."""
+
+import base64
+import html
+import io
+import re
+
+import numpy as np
+import pytest
+import torch
+from lens.conftest import PICTURE
+from lens.test_html import check_joined, read
+from PIL import Image
+from torch import nn
+from torch.testing import assert_close
+
+import jumok
+from jumok.errors import ConfigError
+from jumok.lens.heat import heat_of
+from jumok.lens.picture_page import make_picture_page
+from jumok.lens.picture_view import PictureView
+from jumok.nn.record import AttentionMap, AttentionRecord
+
+
+def shown_picture(run):
+    kind, _, rest = run["picture"].partition(",")
+    assert kind == "data:image/png;base64"
+    with Image.open(io.BytesIO(base64.b64decode(rest))) as picture:
+        return np.asarray(picture)
+
+
+def test_what_is_in_the_page_equals_the_record(vit):
+    data, arrays = read(vit.page())
+    (run,) = data["runs"]
+    assert run["grids"] == {"encoder": {"rows": 4, "columns": 4}}
+    for told, found in zip(run["maps"], vit.record.maps, strict=True):
+        assert (told["path"], told["kind"]) == (found.path, "encoder")
+        assert arrays[told["weights"]].equal(found.weights), "weights are exact"
+        assert run["sides"][told["keys"]]["labels"] == [
+            "[CLASS]",
+            *(f"{r},{c}" for r in range(1, 5) for c in range(1, 5)),
+        ]
+    assert [tuple(one) for one in run["classes"]] == list(vit.verdict.probabilities.items())
+    assert (run["source"], run["answer"]) == (PICTURE, vit.verdict.label)
+    assert_close(arrays[run["heat"]].float(), vit.heat, rtol=0, atol=1e-5)
+    assert (shown_picture(run) == vit.pixels).all(), "the picture as the model saw it"
+    assert run["dark"] is False
+    night = PictureView("night", vit.record, vit.pixels // 8)
+    assert read(make_picture_page([night]))[0]["runs"][0]["dark"] is True
+
+
+def test_the_stages_of_a_swin_are_kinds_of_their_own(swin):
+    data, arrays = read(swin.page())
+    (run,) = data["runs"]
+    assert run["grids"] == {"stage 1": {"rows": 8, "columns": 8}, "stage 2": {"rows": 4, "columns": 4}}
+    assert [told["kind"] for told in run["maps"]] == ["stage 1", "stage 2", "stage 2"]
+    for told, found in zip(run["maps"], swin.record.maps, strict=True):
+        assert arrays[told["weights"]].equal(found.weights)
+    assert arrays[run["heat"]].shape == (8, 8)
+
+
+def test_nothing_is_loaded_from_outside_and_text_stays_text(vit):
+    made = vit.page()
+    assert set(re.findall(r"https?://[^\s\"'<]+", made.html)) <= {"http://www.w3.org/2000/svg"}
+    assert "{{" not in made.html
+    assert "@import" not in made.html
+    classes = [("</script><b>", 0.5)]
+    named = make_picture_page([PictureView("</title><script>", vit.record, vit.pixels, "<i>", classes)]).html
+    assert named.count("</script>") == made.html.count("</script>")
+    assert "<b>" not in named
+    check_joined("picture")
+
+
+def test_a_notebook_shows_the_page_in_a_frame(vit):
+    shown = vit._repr_html_()
+    assert html.unescape(re.search(r'srcdoc="(.*?)"', shown, re.DOTALL)[1]) == vit.page().html
+    assert jumok.show(vit) == vit.page()
+
+
+def test_a_fine_grid_is_shown_in_blocks():
+    torch.manual_seed(1)
+    weights = torch.rand(1, 1 + 57 * 30, 1 + 57 * 30).softmax(dim=-1)
+    found = AttentionMap("a", "encoder", 0, weights, grid=(57, 30))
+    data, arrays = read(make_picture_page([PictureView.of_record(AttentionRecord([found]))]))
+    (run,) = data["runs"]
+    assert run["grids"] == {"encoder": {"rows": 29, "columns": 15}}
+    assert run["blocks"] == 2
+    told = arrays[run["maps"][0]["weights"]]
+    assert told.shape == (1, 1 + 29 * 15, 1 + 29 * 15)
+    block = [1, 2, 1 + 30, 2 + 30]  # the cells of the first block, after the class token
+    assert float(told[0, 0, 1]) == pytest.approx(float(weights[0, 0, block].sum()), abs=1e-7)
+    assert float(told[0, 1, 0]) == pytest.approx(float(weights[0, block, 0].mean()), abs=1e-7)
+    last = float(weights[0, 0, -2:].sum())  # the lowest row has no second one below it
+    assert float(told[0, 0, -1]) == pytest.approx(last, abs=1e-7)
+    assert_close(told.sum(dim=-1), torch.ones(1, 436))
+
+
+def test_very_many_weights_are_rounded():
+    weights = torch.rand(9, 500, 500).softmax(dim=-1)
+    found = AttentionMap("a", "encoder", 0, weights, grid=(20, 25))
+    data, arrays = read(make_picture_page([PictureView.of_record(AttentionRecord([found]))]))
+    assert data["arrays"][data["runs"][0]["maps"][0]["weights"]]["type"] == "i2"
+    assert_close(arrays[0].float(), weights, rtol=0, atol=float(weights.max()) / 60000)
+
+
+def test_any_record_can_be_laid_over_a_picture():
+    """A model of somebody's own: 3 × 3 patches and a token before them."""
+    layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True).eval()
+    with jumok.observe(layer) as record:
+        layer(torch.randn(2, 10, 8))
+    colours = (torch.rand(12, 15, 3) * 255).byte().numpy()
+    for picture in (colours, Image.fromarray(colours)):
+        data, arrays = read(jumok.show(record, picture=picture))
+        (run,) = data["runs"]
+        assert run["grids"] == {"encoder": {"rows": 3, "columns": 3}}
+        assert (run["height"], run["width"]) == (12, 15)
+        assert (shown_picture(run) == colours).all()
+        assert arrays[run["maps"][0]["weights"]].equal(record.maps[0].weights[0])
+    assert shown_picture(read(jumok.show(record, picture=colours[..., 0]))[0]["runs"][0]).shape == (12, 15)
+    assert "grids" not in read(jumok.show(record))[0]["runs"][0], "without a picture these are words"
+    with pytest.raises(
+        ConfigError, match=r"picture has shape \(12, 15, 3\) and numbers of kind float64; give a Pillow"
+    ):
+        jumok.show(record, picture=colours / 255)
+    with jumok.observe(layer) as record:
+        layer(torch.randn(1, 7, 8))
+    with pytest.raises(
+        ConfigError, match="self_attn has 7 × 7 weights, which are not those of a square picture's cells"
+    ):
+        jumok.show(record, picture=colours)
+
+
+def test_a_record_with_grids_needs_no_picture(swin):
+    data, _ = read(jumok.show(swin.record))
+    assert data["runs"][0]["picture"] is None
+    assert list(data["runs"][0]["grids"]) == ["stage 1", "stage 2"]
+    assert data["runs"][0]["heat"] is not None
+
+
+def test_there_is_no_rollout_through_grids_that_do_not_halve():
+    grids = [(6, 6), (2, 2)]
+    record = AttentionRecord([AttentionMap("a", "window", n, torch.full((1, r * c, r * c), 1 / (r * c)), grid=(r, c)) for n, (r, c) in enumerate(grids)])  # fmt: skip
+    assert heat_of(record) is None
+    assert read(jumok.show(record))[0]["runs"][0]["heat"] is None
+
+
+def test_a_model_without_attention_has_its_classes(cnn, vit):
+    data, _ = read(make_picture_page([vit.view("vit"), cnn.view("cnn")]))
+    assert data["runs"][1]["maps"] == []
+    assert data["runs"][1]["note"].startswith("This model has no attention to show: its convolutions")
+    assert len(data["runs"][1]["classes"]) == 5
