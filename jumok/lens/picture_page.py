@@ -31,7 +31,7 @@ def make_picture_page(views: Sequence[PictureView]) -> Page:
     """Return the page of one model or more on a picture."""
     packing = Packing()
     data = {"runs": [_run(view, packing) for view in views], "arrays": packing.places}
-    title = " · ".join(filter(None, [views[0].source, views[0].name]))
+    title = " · ".join(filter(None, [views[0].source, views[0].name])) or "a picture"
     return put_together(
         "picture",
         title=title,
@@ -44,11 +44,12 @@ def make_picture_page(views: Sequence[PictureView]) -> Page:
 
 def _run(view: PictureView, packing: Packing) -> dict[str, Any]:
     """Return what the page is told of one view: what every page is told, and the picture with its cells."""
-    maps = [_in_blocks(found) for found in view.record.maps]
-    kinds = _kinds(maps)
-    maps = [replace(found, kind=kinds[found.kind, found.grid]) for found in maps]
+    kinds = _kinds(view.record.maps)
+    named = [replace(found, kind=kinds[found.kind, found.grid]) for found in view.record.maps]
+    maps = [_in_blocks(found) for found in named]
     sides = {found.kind: Side("patches", found.keys) for found in maps}
     grids = {found.kind: found.grid for found in maps}
+    blocks = {found.kind: _block(found) for found in named}
     whole = View(
         view.name,
         AttentionRecord(maps),
@@ -63,9 +64,10 @@ def _run(view: PictureView, packing: Packing) -> dict[str, Any]:
         "picture": None if view.pixels is None else png_of(view.pixels),
         "height": 1 if view.pixels is None else view.pixels.shape[0],
         "width": 1 if view.pixels is None else view.pixels.shape[1],
-        "grids": {kind: {"rows": grid[0], "columns": grid[1]} for kind, grid in grids.items() if grid},
+        "grids": {
+            kind: {"rows": grid[0], "columns": grid[1], "block": blocks[kind]} for kind, grid in grids.items() if grid
+        },
         "dark": view.pixels is None or bool(view.pixels.mean() < DARK),
-        "blocks": max((_block(found) for found in view.record.maps), default=1),
         "classes": view.classes,
         "heat": None if heat is None else packing.rounded(heat),
     }

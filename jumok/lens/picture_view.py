@@ -30,6 +30,11 @@ class PictureView:
     @classmethod
     def of_record(cls, record: AttentionRecord, picture: Any = None) -> "PictureView":
         """Return the view of the first picture of a record, over a Pillow picture or an array of bytes if there is one."""
+        if len({len(found.weights) for found in record.maps if not found.grid and found.weights.dim() == 4}) > 1:
+            raise ConfigError(
+                "the maps have different numbers of examples, as where a model looks inside windows of its own: their places in "
+                "the picture are not known"
+            )
         maps = [laid_out(found, found.grid or _square(found)) for found in record.maps]
         return cls("a record of attention", AttentionRecord(maps), None if picture is None else _pixels(picture))
 

@@ -286,7 +286,7 @@ def test_looking_at_a_picture_on_a_page(trained, tmp_path, monkeypatch):
     assert re.fullmatch(rf"{picture}: (\w+ \d+\.\d%(, )?){{3}}\npage: {page} \(\d+ kB\)\n", done.out)
     (run,) = told(page)["runs"]
     assert (run["name"], run["source"]) == ("run", picture.name)
-    assert run["grids"] == {"encoder": {"rows": 4, "columns": 4}}
+    assert run["grids"] == {"encoder": {"rows": 4, "columns": 4, "block": 1}}
     found = json.loads(jumok("classify", trained, picture, "--json").out)
     assert dict(run["classes"]) == pytest.approx(found["probabilities"], abs=1e-4)
     both = jumok("look", trained, picture, "--html", page, "--png", tmp_path / "heat.png")

@@ -32,7 +32,7 @@ def shown_picture(run):
 def test_what_is_in_the_page_equals_the_record(vit):
     data, arrays = read(vit.page())
     (run,) = data["runs"]
-    assert run["grids"] == {"encoder": {"rows": 4, "columns": 4}}
+    assert run["grids"] == {"encoder": {"rows": 4, "columns": 4, "block": 1}}
     for told, found in zip(run["maps"], vit.record.maps, strict=True):
         assert (told["path"], told["kind"]) == (found.path, "encoder")
         assert arrays[told["weights"]].equal(found.weights), "weights are exact"
@@ -52,7 +52,10 @@ def test_what_is_in_the_page_equals_the_record(vit):
 def test_the_stages_of_a_swin_are_kinds_of_their_own(swin):
     data, arrays = read(swin.page())
     (run,) = data["runs"]
-    assert run["grids"] == {"stage 1": {"rows": 8, "columns": 8}, "stage 2": {"rows": 4, "columns": 4}}
+    assert run["grids"] == {
+        "stage 1": {"rows": 8, "columns": 8, "block": 1},
+        "stage 2": {"rows": 4, "columns": 4, "block": 1},
+    }
     assert [told["kind"] for told in run["maps"]] == ["stage 1", "stage 2", "stage 2"]
     for told, found in zip(run["maps"], swin.record.maps, strict=True):
         assert arrays[told["weights"]].equal(found.weights)
@@ -73,6 +76,8 @@ def test_nothing_is_loaded_from_outside_and_text_stays_text(vit):
 
 def test_a_notebook_shows_the_page_in_a_frame(vit):
     shown = vit._repr_html_()
+    assert "<title>shapes.png · jumok</title>" in html.unescape(shown)
+    assert "<title>a picture · jumok</title>" in make_picture_page([PictureView("", vit.record)]).html
     assert html.unescape(re.search(r'srcdoc="(.*?)"', shown, re.DOTALL)[1]) == vit.page().html
     assert jumok.show(vit) == vit.page()
 
@@ -83,8 +88,7 @@ def test_a_fine_grid_is_shown_in_blocks():
     found = AttentionMap("a", "encoder", 0, weights, grid=(57, 30))
     data, arrays = read(make_picture_page([PictureView.of_record(AttentionRecord([found]))]))
     (run,) = data["runs"]
-    assert run["grids"] == {"encoder": {"rows": 29, "columns": 15}}
-    assert run["blocks"] == 2
+    assert run["grids"] == {"encoder": {"rows": 29, "columns": 15, "block": 2}}
     told = arrays[run["maps"][0]["weights"]]
     assert told.shape == (1, 1 + 29 * 15, 1 + 29 * 15)
     block = [1, 2, 1 + 30, 2 + 30]  # the cells of the first block, after the class token
@@ -93,6 +97,16 @@ def test_a_fine_grid_is_shown_in_blocks():
     last = float(weights[0, 0, -2:].sum())  # the lowest row has no second one below it
     assert float(told[0, 0, -1]) == pytest.approx(last, abs=1e-7)
     assert_close(told.sum(dim=-1), torch.ones(1, 436))
+
+
+def test_stages_stay_apart_where_blocks_make_their_grids_alike():
+    maps = [AttentionMap(f"a{side}", "window", 0, torch.eye(side * side).expand(heads, -1, -1), grid=(side, side)) for side, heads in ((32, 1), (16, 2))]  # fmt: skip
+    (run,) = read(make_picture_page([PictureView.of_record(AttentionRecord(maps))]))[0]["runs"]
+    assert run["grids"] == {
+        "stage 1": {"rows": 16, "columns": 16, "block": 2},
+        "stage 2": {"rows": 16, "columns": 16, "block": 1},
+    }
+    assert [told["kind"] for told in run["maps"]] == ["stage 1", "stage 2"]
 
 
 def test_very_many_weights_are_rounded():
@@ -112,7 +126,7 @@ def test_any_record_can_be_laid_over_a_picture():
     for picture in (colours, Image.fromarray(colours)):
         data, arrays = read(jumok.show(record, picture=picture))
         (run,) = data["runs"]
-        assert run["grids"] == {"encoder": {"rows": 3, "columns": 3}}
+        assert run["grids"] == {"encoder": {"rows": 3, "columns": 3, "block": 1}}
         assert (run["height"], run["width"]) == (12, 15)
         assert (shown_picture(run) == colours).all()
         assert arrays[run["maps"][0]["weights"]].equal(record.maps[0].weights[0])
@@ -128,6 +142,15 @@ def test_any_record_can_be_laid_over_a_picture():
         ConfigError, match="self_attn has 7 × 7 weights, which are not those of a square picture's cells"
     ):
         jumok.show(record, picture=colours)
+
+
+def test_windows_of_other_models_are_not_taken_for_pictures():
+    """A Swin of Hugging Face's has a row for each window, and fewer from stage to stage."""
+    maps = [AttentionMap(f"stage.{n}", "encoder", n, torch.rand(count, 2, 9, 9)) for n, count in enumerate((16, 4))]
+    with pytest.raises(
+        ConfigError, match="the maps have different numbers of examples, as where a model looks inside windows"
+    ):
+        jumok.show(AttentionRecord(maps), picture=np.zeros((12, 12, 3), dtype=np.uint8))
 
 
 def test_a_record_with_grids_needs_no_picture(swin):

@@ -120,8 +120,8 @@ class PictureWall extends Wall {
 }
 
 function sizeOf(seen) {
-  const { rows, columns } = layoutOf(seen);
-  return `${rows} × ${columns} patches${seen.run.blocks > 1 ? `, in blocks of up to ${seen.run.blocks} × ${seen.run.blocks}` : ""}`;
+  const { rows, columns, block } = seen.run.grids[seen.choice.kind];
+  return `${rows} × ${columns} ${block > 1 ? `blocks of ${block} × ${block} patches` : "patches"}`;
 }
 
 const data = JSON.parse(find("data").textContent);

@@ -1,5 +1,5 @@
 // The places of a picture's attention: a class token perhaps, then cells row by row; and what is lit from one of them.
-import { columnOf, rowOf } from "./weights.js";
+import { columnOf, meanRow, rowOf } from "./weights.js";
 
 export function layoutOf({ run, choice, keys }) {
   const { rows, columns } = run.grids[choice.kind];
@@ -20,8 +20,7 @@ export function litBy(seen, pointed) {
     return { weights: columnOf(grid, pointed.place), name, verb: "is looked at by", told: `what looks at ${called}` };
   }
   if (layoutOf(seen).special) return litBy(seen, { side: "query", place: 0 });
-  const mean = Float64Array.from(keys, (_, key) => columnOf(grid, key).reduce((sum, weight) => sum + weight, 0) / grid.rows);
-  return { weights: mean, name: "all patches, on average", verb: "look at", told: "what all patches look at, on average" };
+  return { weights: meanRow(grid), name: "all patches, on average", verb: "look at", told: "what all patches look at, on average" };
 }
 
 // The cells alone as a grid, each as a share of the strongest: what one place looks at has the whole range of shades.

@@ -11,6 +11,7 @@ export function gridOfHead(map, head) {
 
 // Words of pieces: a word is looked at as much as its pieces together, and looks where its pieces do on average.
 export function merged(grid, queries, keys) {
+  if (queries.length === grid.rows && keys.length === grid.columns) return grid; // a piece each
   const whole = emptyGrid(queries.length, keys.length);
   queries.forEach((query, row) => {
     for (const token of query.tokens) {
@@ -92,6 +93,12 @@ function product(left, right) {
 
 export function rowOf(grid, row) {
   return grid.values.subarray(row * grid.columns, (row + 1) * grid.columns);
+}
+
+export function meanRow(grid) {
+  const mean = new Float64Array(grid.columns);
+  for (let i = 0; i < grid.values.length; i++) mean[i % grid.columns] += grid.values[i] / grid.rows;
+  return mean;
 }
 
 export function columnOf(grid, column) {
