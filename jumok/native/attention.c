@@ -18,13 +18,6 @@ struct attention {
     int64_t biases;
 };
 
-/* Keeps a value in its register: the compiler would rather read it again for every row that it is multiplied with. */
-#if defined(__x86_64__)
-#define KEEP(value) __asm__("" : "+x"(value))
-#else
-#define KEEP(value)
-#endif
-
 /* A block of out (rows, 8 · vectors) = [out +] a (rows, inside) · b (inside, 8 · vectors); a is read by its two strides. */
 static inline __attribute__((always_inline)) void block(const int rows, const int vectors, const float *a, int64_t a_row,
                                                         int64_t a_column, const float *b, int64_t b_row, int inside,

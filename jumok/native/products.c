@@ -5,7 +5,7 @@
 
 #include "writing.h"
 
-#define FEW 8
+#define FEW 16
 
 /* Sums of four outputs for as many rows stay in registers. */
 #if defined(__AVX512VL__) || defined(__aarch64__)
@@ -21,9 +21,14 @@ static inline __attribute__((always_inline)) void four_outputs(const int rows, c
     int i = 0;
     for (; i + 8 <= inside; i += 8) {
         eight a = load(weights[0] + i), b = load(weights[1] + i), c = load(weights[2] + i), d = load(weights[3] + i);
+        KEEP(a);
+        KEEP(b);
+        KEEP(c);
+        KEEP(d);
         #pragma GCC unroll 8
         for (int row = 0; row < rows; row++) {
             eight from = load(x + (int64_t)row * inside + i);
+            KEEP(from);
             parts[row][0] += from * a;
             parts[row][1] += from * b;
             parts[row][2] += from * c;

@@ -14,6 +14,15 @@ static inline eight load(const float *from) {
     return found;
 }
 
+/* Keeps a value in its register: the compiler would rather read it again for every row that it is multiplied with. */
+#if defined(__AVX512VL__)
+#define KEEP(value) __asm__("" : "+v"(value))
+#elif defined(__x86_64__)
+#define KEEP(value) __asm__("" : "+x"(value))
+#else
+#define KEEP(value)
+#endif
+
 #ifdef __clang__
 #define PICK(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
 #else
