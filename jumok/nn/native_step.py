@@ -16,12 +16,13 @@ from jumok.native.build import kernels, matrix_product
 from jumok.native.kernels import address
 from jumok.nn.norms import LayerNorm
 from jumok.nn.positions import Positions
-from jumok.nn.slots import GROWTH
+from jumok.nn.slots import blank
 from jumok.nn.state import AttendingState, KeyValueCache
 from jumok.nn.transformer import DecoderLayer
 
 # R rows · H heads · C capacity · d head width · D width · V vocabulary
 
+ROOM = 64  # places of a row at first
 BENDS = ("relu", "gelu", "gelu-tanh", "silu")  # in the order of writing.c
 
 
@@ -154,8 +155,8 @@ class NativeStep:
         """Return each layer's keys and values (R, H, C, d), laid out one after another, with room for a place more."""
         slots = cache.slots
         if not slots.tensors:
-            shape = (cache.rows, self.heads, GROWTH, self.model.width // self.heads)
-            slots.tensors = [torch.empty(shape) for _ in range(2 * self.layers)]
+            shape = (cache.rows, self.heads, max(places, ROOM), self.model.width // self.heads)
+            slots.tensors = [blank(shape, like=self.space) for _ in range(2 * self.layers)]
         for number in range(len(slots.tensors)):
             slots.tensors[number] = slots.make_room(number, places).contiguous()
         return slots.tensors

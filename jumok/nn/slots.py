@@ -6,6 +6,9 @@ A search drops, repeats and adds rows at every step, and copying all that a deco
 the decoder itself.
 """
 
+from collections.abc import Sequence
+
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -31,8 +34,7 @@ class Slots:
         """Keep rows (R',), reordered, repeated or left out; places is how many of each are in use."""
         count = len(rows)
         if not self.tensors or count > len(self.tensors[0]):
-            chosen = rows
-            self.tensors = [tensor.index_select(0, chosen.to(tensor.device)) for tensor in self.tensors]
+            self.tensors = [_chosen(tensor, rows, places) for tensor in self.tensors]
         else:
             target = torch.arange(count)
             moved = (rows != target).nonzero()[:, 0]
@@ -74,6 +76,20 @@ class Slots:
         capacity = tensor.shape[-2]
         if places > capacity:
             capacity = max(places, 2 * capacity, capacity + GROWTH)
-        fresh = tensor.new_zeros(room, *tensor.shape[1:-2], capacity, tensor.shape[-1])
+        fresh = blank((room, *tensor.shape[1:-2], capacity, tensor.shape[-1]), like=tensor)
         fresh[: self.rows, ..., : tensor.shape[-2], :] = tensor[: self.rows]
         return fresh
+
+
+def blank(shape: Sequence[int], *, like: Tensor) -> Tensor:
+    """Return zeros of this shape; on a CPU, memory that nobody writes to costs nothing."""
+    if like.device.type == "cpu" and like.dtype == torch.float32:
+        return torch.from_numpy(np.zeros(shape, dtype=np.float32))  # calloc, where torch would write every zero
+    return like.new_zeros(*shape)
+
+
+def _chosen(tensor: Tensor, rows: Tensor, places: int) -> Tensor:
+    """Return rows (R',) of a tensor, of which so many places are in use."""
+    fresh = blank((len(rows), *tensor.shape[1:]), like=tensor)
+    fresh[..., :places, :] = tensor[..., :places, :].index_select(0, rows.to(tensor.device))
+    return fresh
