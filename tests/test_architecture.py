@@ -24,7 +24,7 @@ ALLOWED = {
     "decoding": LEAVES | {"nn", "native"},
     "evaluation": LEAVES,
     "tasks": LEAVES | {"nn", "native", "data", "decoding", "evaluation"},
-    "training": LEAVES,
+    "training": LEAVES | {"native"},
     "lens": LEAVES | {"nn"},
     "export": LEAVES | {"data", "nn"},
     "catalogue": LEAVES | {"models", "tasks"},

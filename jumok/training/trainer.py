@@ -23,9 +23,9 @@ from torch.nn.utils import clip_grad_norm_
 
 from jumok.config import TrainingConfig
 from jumok.errors import RunError, TrainingError
+from jumok.native.freed_memory import FreedMemory
 from jumok.training.average import WeightAverage, load_tensors, model_tensors
 from jumok.training.checkpoint import Checkpoints
-from jumok.training.memory import FreedMemory
 from jumok.training.optimizer import load_optimizer_tensors, make_optimizer, optimizer_tensors
 from jumok.training.progress import Reporter
 from jumok.training.schedule import learning_rate

@@ -11,7 +11,7 @@ from jumok.training.memory import peak_memory
 ROUNDS = """
 import resource, sys
 import torch
-from jumok.training import memory
+from jumok.native import freed_memory as memory
 
 freed = memory.FreedMemory()
 if sys.argv[1] != "plain":
