@@ -1,6 +1,7 @@
 """Translate a file with one engine, timed: python translate.py JOB.json
 
 how = jumok          the run itself, as `jumok translate` uses it
+      jumok-int8     the same with --int8
       ctranslate2    its export, at CTranslate2's best setting: a worker a thread, 32 sentences at a time
       transformers   its export, through Hugging Face's generate, 32 sentences of like length at a time
       opennmt        its weights in OpenNMT-py's Transformer and search (translate_opennmt.py), 32 at a time as well
@@ -34,7 +35,7 @@ def jumok(job: dict[str, Any]) -> tuple[Any, Translate]:
     from jumok.config import DecodingConfig
     from jumok.predictors.translator import Translator
 
-    translator = jumok.load(job["run"])
+    translator = jumok.load(job["run"], int8=job["how"] == "jumok-int8")
     assert isinstance(translator, Translator)
     options = DecodingConfig(beam=job["beam"], workers=1 if job["single"] else job["threads"])
 
@@ -42,7 +43,7 @@ def jumok(job: dict[str, Any]) -> tuple[Any, Translate]:
         found = translator.search([np.array(ids) for ids in sources], options=options)
         return [answers[0].ids for answers in found]
 
-    return translator.model, translate
+    return getattr(translator, "model", torch.nn.Module()), translate
 
 
 def ctranslate2(job: dict[str, Any]) -> tuple[Any, Translate]:
@@ -110,6 +111,7 @@ def in_batches(translate: Callable[[torch.Tensor], list[Ids]]) -> Translate:
 
 ENGINES = {  # how → its distribution's name, and what prepares it
     "jumok": ("jumok", jumok),
+    "jumok-int8": ("jumok", jumok),
     "ctranslate2": ("ctranslate2", ctranslate2),
     "transformers": ("transformers", transformers),
     "opennmt": ("OpenNMT-py", opennmt),

@@ -19,7 +19,9 @@ from jumok import api
 from jumok.errors import JumokError
 from jumok.predictors.translator import Translator
 
-ENGINES = {OURS: "jumok", "CTranslate2": "ctranslate2", "transformers": "transformers", "OpenNMT-py": "opennmt"}
+PEERS = {"CTranslate2": "ctranslate2", "transformers": "transformers", "OpenNMT-py": "opennmt"}
+INT8 = f"{OURS} --int8"  # no peer: asked for by name
+ENGINES = {OURS: "jumok", **PEERS, INT8: "jumok-int8"}
 SINGLE = 200  # sentences that are translated one by one
 
 
@@ -33,7 +35,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--beams", type=int, nargs="+", default=[1, 5])
     parser.add_argument("--ways", nargs="+", choices=("batch", "single"), default=["batch", "single"])
-    parser.add_argument("--engines", nargs="+", choices=list(ENGINES), default=list(ENGINES))
+    parser.add_argument("--engines", nargs="+", choices=list(ENGINES), default=[OURS, *PEERS])
     parser.add_argument("--threads", type=int, nargs="+", default=[2], help="each is tried; an engine's best counts")
     parser.add_argument("--out", type=Path, default=HERE / "results" / "translation", help="OUT.json and OUT.md")
     given = parser.parse_args()
@@ -63,7 +65,7 @@ def main() -> None:
                     "single": way == "single",
                     "sentences": SINGLE if way == "single" else 10**9,
                 },
-                apart=engine != OURS,
+                apart=engine in PEERS,
             )
             for beam in given.beams
             for way in given.ways
