@@ -25,7 +25,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from jumok.errors import ConfigError, TrainingError
 
-LARGEST = 16_000_000  # parameters; the products of larger models fill two threads by themselves
+LARGEST = 64_000_000  # parameters: beyond, products are large enough for threads, and a gradient each costs memory
 ALIGNMENT = 64  # bytes: a line of the cache
 LOST = 3.0  # seconds that a worker gets to leave before it is killed
 
