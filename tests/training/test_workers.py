@@ -198,7 +198,7 @@ def test_shared_tensors_do_not_overlap():
 def test_how_many_workers_there_are():
     small, mixing = nn.Linear(2, 2), nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2))
     with torch.device("meta"):
-        large = nn.Linear(LARGEST, 2, device="meta")
+        large = nn.Linear(LARGEST, 2)
     threads = torch.get_num_threads()
     assert workers_for(small, wanted=0, device=CPU) == min(threads, os.cpu_count())
     assert workers_for(small, wanted=5, device=CPU) == 5
