@@ -31,6 +31,7 @@ def into_windows(cells: Tensor, size: int) -> Tensor:
 
 
 @lru_cache(maxsize=64)
+@torch.inference_mode(False)  # kept for training, too, whoever asks first
 def window_order(grid: tuple[int, int], size: int, shift: int) -> tuple[Tensor, Tensor]:
     """Return (N · L,): the cell at each place of each window of a rolled grid; and the place of each cell."""
     cells = torch.arange(grid[0] * grid[1]).view(1, *grid)
@@ -91,6 +92,7 @@ class BiasedAttention(torch.autograd.Function):
 
 
 @lru_cache(maxsize=64)
+@torch.inference_mode(False)  # kept for training, too, whoever asks first
 def relative_places(size: int, table_size: int) -> Tensor:
     """Return (L · L,): which row of a table of (2 · table_size − 1)² says how one cell of a window lies to another."""
     place = torch.stack(torch.meshgrid(torch.arange(size), torch.arange(size), indexing="ij")).flatten(1)  # (2, L)
@@ -99,6 +101,7 @@ def relative_places(size: int, table_size: int) -> Tensor:
 
 
 @lru_cache(maxsize=64)
+@torch.inference_mode(False)  # kept for training, too, whoever asks first
 def shift_mask(grid: tuple[int, int], size: int, shift: int) -> Tensor:
     """Return (N, L, L): True where two cells of a rolled grid were near each other before the roll."""
     region = torch.zeros(1, *grid, dtype=torch.int64)

@@ -100,6 +100,17 @@ def test_windows_and_back():
     assert_close(Reorder.apply(windows.flatten(1, 2), back, order).view_as(cells), cells)
 
 
+def test_a_swin_can_learn_after_it_was_only_used():
+    """What is kept from one picture to the next belongs to no inference mode."""
+    for kept in (relative_places, shift_mask, window_order):
+        kept.cache_clear()
+    layer = WindowAttention(8, 2, 4, shifted=True)
+    with torch.inference_mode():
+        layer(pictures(1, 8, 8, 8))
+    layer(pictures(1, 8, 8, 8)).sum().backward()
+    assert layer.relative.grad is not None
+
+
 def test_windows_of_a_rolled_grid():
     cells = pictures(2, 6, 9, 4)
     order, back = window_order((6, 9), 3, 1)
