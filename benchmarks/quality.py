@@ -10,7 +10,6 @@ What differs between two seeds of the twin (weights, batches and dropout) is the
 import argparse
 import json
 import os
-import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -138,7 +137,7 @@ def main() -> None:
         )
     text = "\n".join(lines)
     print(text)
-    about = f"`python benchmarks/quality.py {shlex.join(sys.argv[1:])}`; " + ", ".join(map(str, machine().values()))
+    about = ", ".join(map(str, machine().values()))
     given.out.with_suffix(".md").write_text(f"{about}\n\n{text}\n", encoding="utf-8")
     given.out.with_suffix(".json").write_text(json.dumps(found, indent=1), encoding="utf-8")
     if given.png:
