@@ -4,6 +4,8 @@ import os
 
 import pytest
 
+from jumok.native import build
+
 os.environ["OMP_NUM_THREADS"] = "1"  # tiny tensors: a second thread costs more than it gives, and xdist uses both cores
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
@@ -22,3 +24,5 @@ def own_cache(tmp_path_factory) -> None:
     os.environ["JUMOK_CACHE"] = str(root / "cache")
     os.environ["JUMOK_DATA_HOME"] = str(root / "data")
     os.environ.pop("JUMOK_DATA", None)
+    build.kernels.cache_clear()  # compiled into this cache now, not by the first process that a test starts and perhaps kills
+    build.kernels()

@@ -2,7 +2,7 @@
 
 *.c, compiler, flags, processor → cache/native-HASH/kernels.so → ctypes
 
-A second, the first time. Where there is no compiler, or JUMOK_NATIVE is 0, there are no kernels and torch does
+Two seconds, the first time. Where there is no compiler, or JUMOK_NATIVE is 0, there are no kernels and torch does
 everything, more slowly.
 """
 
