@@ -4,8 +4,6 @@ import os
 
 import pytest
 
-from jumok.native import build
-
 os.environ["OMP_NUM_THREADS"] = "1"  # tiny tensors: a second thread costs more than it gives, and xdist uses both cores
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
@@ -20,6 +18,8 @@ def one_thread() -> None:
 @pytest.fixture(autouse=True, scope="session")
 def own_cache(tmp_path_factory) -> None:
     """Keep the tests out of the user's cache and data."""
+    from jumok.native import build
+
     root = tmp_path_factory.mktemp("home")
     os.environ["JUMOK_CACHE"] = str(root / "cache")
     os.environ["JUMOK_DATA_HOME"] = str(root / "data")
