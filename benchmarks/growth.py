@@ -4,7 +4,8 @@
 
 Lengths: one training step of the tiny Transformer on 4,096 tokens, in sentences of 64 to 4,096 tokens, and a sentence of that
 length translated greedily into one as long. Corpora: synthetic pairs, prepared once (tokenizer, tokens on disk), then
-training started again up to its second step. Each figure comes from a process of its own.
+training started again: the time until its first batch is there, the memory of two steps and the evaluation after them.
+Each figure comes from a process of its own.
 """
 
 import argparse
@@ -132,7 +133,7 @@ def write_corpus(folder: Path, pairs: int) -> None:
 
 
 def start_training(folder: Path, fresh: bool) -> dict[str, float]:
-    """Return the time from an import to the end of the second step, and the memory it took."""
+    """Return the time until the first batch is there, the memory (two steps included unless fresh) and cores in use."""
     import io
 
     from rich.console import Console
@@ -148,17 +149,20 @@ def start_training(folder: Path, fresh: bool) -> dict[str, float]:
             progress=lambda what, done: told.append(time.perf_counter()),
         )  # fmt: skip
         prepared = time.perf_counter() - started
-        first = next(iter([job.batches.take()]))
+        first = job.batches.take()
         seconds = time.perf_counter() - started
         job.batches.seek(0, 0)
         assert len(first.source)
         if not fresh:
             job.train(Console(file=io.StringIO()))
-    user = resource.getrusage(resource.RUSAGE_SELF)
+    busy = sum(
+        used.ru_utime + used.ru_stime
+        for used in map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    )
     gaps = [after - before for before, after in itertools.pairwise(told)]
     return {
         "seconds": seconds, "prepared": prepared, "megabytes": peak_megabytes(),
-        "cores": (user.ru_utime + user.ru_stime) / (time.perf_counter() - started), "longest_silence": max(gaps, default=0.0),
+        "cores": busy / (time.perf_counter() - started), "longest_silence": max(gaps, default=0.0),
     }  # fmt: skip
 
 
@@ -204,7 +208,7 @@ def main() -> None:
             f"| {length:,} | {training['seconds']:.2f} s | {training['megabytes']:,.0f} | {translating['seconds']:.2f} s | "
             f"{1000 * translating['seconds'] / length:.2f} ms | {translating['megabytes']:,.0f} |"
         )
-    lines += ["", "| pairs | first preparation | its peak MB | its cores | training starts again in | its peak MB |", "| --- | --- | --- | --- | --- | --- |"]  # fmt: skip
+    lines += ["", "| pairs | first preparation | its peak MB | its cores | longest silence | training starts again in | its peak MB |", "| --- | --- | --- | --- | --- | --- | --- |"]  # fmt: skip
     with tempfile.TemporaryDirectory() as name:
         for pairs in given.pairs:
             folder = (given.folder or Path(name)) / str(pairs)
@@ -218,6 +222,7 @@ def main() -> None:
             results["corpora"].append({"pairs": pairs, "first": first, "again": again})
             lines.append(
                 f"| {pairs:,} | {first['seconds']:.0f} s | {first['megabytes']:,.0f} | {first['cores']:.1f} | "
+                f"{first['longest_silence']:.1f} s | "
                 f"{again['seconds']:.1f} s | {again['megabytes']:,.0f} |"
             )
     given.out.parent.mkdir(parents=True, exist_ok=True)
