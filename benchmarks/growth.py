@@ -244,7 +244,11 @@ def draw(results: dict[str, Any], path: Path) -> None:
     ):
         for kind, name in (("training", "training step, 4,096 tokens"), ("translating", "one sentence, greedy")):
             axes.plot(lengths, [row[kind][key] for row in results["lengths"]], marker="o", label=name)
-        axes.set(xscale="log", yscale="log", xlabel="tokens a sentence", ylabel=label)
+        axes.set(xscale="log", xlabel="tokens a sentence", ylabel=label)
+        if key == "seconds":
+            axes.set(yscale="log")
+        else:
+            axes.set(ylim=(0, None))
         axes.set_xticks(lengths, [f"{length:,}" for length in lengths])
         axes.grid(alpha=0.3)
         axes.legend(fontsize=8)

@@ -2,7 +2,7 @@
 
 *.c, compiler, flags, processor → cache/native-HASH/kernels.so → ctypes
 
-Two seconds, the first time. Where there is no compiler, or JUMOK_NATIVE is 0, there are no kernels and torch does
+A second or so, the first time. Where there is no compiler, or JUMOK_NATIVE is 0, there are no kernels and torch does
 everything, more slowly.
 """
 
@@ -12,6 +12,7 @@ import os
 import platform
 import shutil
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 
@@ -21,7 +22,8 @@ from jumok.errors import JumokError
 HERE = Path(__file__).parent
 SOURCES = tuple(sorted(HERE.glob("*.c")))
 # -ffast-math would do more than we want: it also flushes the smallest numbers to zero, in all of the process.
-FLAGS = ("-O3", "-march=native", "-fopenmp-simd", "-fno-math-errno", "-fno-trapping-math", "-fPIC", "-shared")
+FLAGS = ("-O3", "-march=native", "-fopenmp-simd", "-fno-math-errno", "-fno-trapping-math", "-fPIC")
+PATIENCE = 120  # seconds that a compiler may take
 
 
 @cache
@@ -42,8 +44,17 @@ def _compiled(compiler: str) -> Path:
     """Return the library's file, compiling it first where the cache has none for this source and processor."""
 
     def build(folder: Path) -> None:
-        command = [compiler, *FLAGS, "-o", str(folder / "kernels.so"), *map(str, SOURCES), "-lm"]
-        subprocess.run(command, check=True, capture_output=True, timeout=120)
+        def run(*arguments: str) -> None:
+            subprocess.run(
+                [compiler, *FLAGS, *arguments], check=True, capture_output=True, timeout=PATIENCE, cwd=folder
+            )
+
+        with ThreadPoolExecutor() as pool:  # a compiler takes one core
+            list(pool.map(lambda source: run("-c", str(source)), SOURCES))
+        objects = [f"{source.stem}.o" for source in SOURCES]
+        run("-shared", "-o", "kernels.so", *objects, "-lm")
+        for name in objects:
+            (folder / name).unlink()
 
     texts = [source.read_text(encoding="utf-8") for source in (*SOURCES, *sorted(HERE.glob("*.h")))]
     parts = (*texts, compiler, *FLAGS, platform.machine(), _processor())

@@ -14,12 +14,11 @@
 #define TOGETHER 2
 #endif
 
-/* Four outputs of so many rows, (rows, 4): a weight is read once. */
+/* Four outputs of so many rows, (rows, 4), over whole eights of a row: a weight is read once. */
 static inline __attribute__((always_inline)) void four_outputs(const int rows, const float *x, int inside,
                                                                const float *const weights[4], float *sums) {
     eight parts[TOGETHER][4] = {0};
-    int i = 0;
-    for (; i + 8 <= inside; i += 8) {
+    for (int i = 0; i + 8 <= inside; i += 8) {
         eight a = load(weights[0] + i), b = load(weights[1] + i), c = load(weights[2] + i), d = load(weights[3] + i);
         KEEP(a);
         KEEP(b);
@@ -36,11 +35,15 @@ static inline __attribute__((always_inline)) void four_outputs(const int rows, c
         }
     }
     #pragma GCC unroll 8
-    for (int row = 0; row < rows; row++) {
+    for (int row = 0; row < rows; row++)
         add_up(parts[row][0], parts[row][1], parts[row][2], parts[row][3], sums + 4 * row);
-        for (int rest = i; rest < inside; rest++)
-            for (int k = 0; k < 4; k++) sums[4 * row + k] += x[(int64_t)row * inside + rest] * weights[k][rest];
-    }
+}
+
+/* What is left of a row after its eights; apart, since it is rare and five copies of it take long to compile. */
+static __attribute__((noinline)) void add_rest(int rows, const float *x, int inside, const float *const weights[4], float *sums) {
+    for (int row = 0; row < rows; row++)
+        for (int i = inside - inside % 8; i < inside; i++)
+            for (int k = 0; k < 4; k++) sums[4 * row + k] += x[(int64_t)row * inside + i] * weights[k][i];
 }
 
 static void few_rows(const float *x, int rows, int inside, const float *weight, const float *bias, int outside, float *out, int add) {
@@ -62,6 +65,7 @@ static void few_rows(const float *x, int rows, int inside, const float *weight, 
             case 5: four_outputs(5, from, inside, weights, sums); break;
 #endif
             }
+            if (inside % 8) add_rest(here, from, inside, weights, sums);
             for (int row = 0; row < here; row++) {
                 float *into = out + (int64_t)(first + row) * outside + o;
                 for (int k = 0; k < count; k++)

@@ -69,7 +69,9 @@ class PairBatches:
     def lengths(self, epoch: int) -> Ids:
         """Return the (N, 2) lengths of an epoch's examples, end tokens included."""
         source, target = self.sides.epoch(epoch)
-        lengths = np.stack([source.lengths + 1, target.lengths + 1], axis=1)
+        lengths = np.ones((len(self.store), 2), dtype=np.int32)  # millions of pairs: no column is copied more than once
+        lengths[:, 0] += source.lengths
+        lengths[:, 1] += target.lengths
         return lengths if self.mixture is None else lengths[self.drawn(epoch)]
 
     def drawn(self, epoch: int) -> Ids:
