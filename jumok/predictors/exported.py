@@ -17,7 +17,10 @@ from jumok.run import Run
 from jumok.tasks.pairs import Ids
 from jumok.tasks.translation import Answer, Translation
 
-SENTENCES = 32  # side by side; fewer than its default, so that both cores have work and padding is small
+SENTENCES, ROWS = (
+    32,
+    64,
+)  # side by side, and hypotheses of them: few, so that cores have work and what they read is near
 
 
 class ExportedTranslator(Translator):
@@ -67,10 +70,10 @@ class ExportedTranslator(Translator):
         for number in sorted(range(len(sources)), key=lambda number: -len(sources[number])):
             longest = options.max_length or 2 * (len(sources[number]) + 1) + 10
             groups.setdefault(min(longest, self.limit) if self.limit else longest, []).append(number)
-        calls = []
+        calls, together = [], max(min(SENTENCES, ROWS // options.beam), 1)
         for limit, numbers in groups.items():
-            for first in range(0, len(numbers), SENTENCES):
-                chosen = numbers[first : first + SENTENCES]
+            for first in range(0, len(numbers), together):
+                chosen = numbers[first : first + together]
                 waiting = self.engine.translate_batch(
                     [names[number] for number in chosen],
                     beam_size=options.beam,
