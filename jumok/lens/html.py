@@ -17,12 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from jumok.errors import DataError
-from jumok.lens.packing import Packing
+from jumok.lens.packing import BITS, Packing
 from jumok.lens.view import NOTHING_TO_SHOW, Side, View
 from jumok.nn.parts import AttentionParts
 
 PIECES = Path(__file__).parent / "page"
 IMPORT = re.compile(r'^import \{ ([^}]*) \} from "\./([a-z]+)\.js";$', re.MULTILINE)
+ROOM, FEWEST_BITS = 280_000, 11  # bytes for the vectors of the arithmetic in all views; what they are cut to at most
 SPACE_AND_REMARKS = re.compile(r"^(?:[ ]+|//.*\n|\n)+", re.MULTILINE)
 EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const|class) (\w+))", re.MULTILINE)
 
@@ -54,10 +55,18 @@ class Page:
 def make_page(views: Sequence[View], *, words: bool = True) -> Page:
     """Return the page of one or more views; words says whether it opens with words or with subwords."""
     packing = Packing()
-    runs = [told_of(view, packing) for view in views]
+    bits = bits_for(views)
+    runs = [told_of(view, packing, bits=bits) for view in views]
     data = {"runs": runs, "arrays": packing.places, "words": words}
     title = f"{views[0].source} → {views[0].answer}" if views[0].source else views[0].name
     return put_together("page", title=title, data=data, numbers=packing.text(), script=joined_modules("main"))
+
+
+def bits_for(views: Sequence[View]) -> int:
+    """Return how many bits the vectors of the arithmetic get, so that the page of a usual sentence can be mailed."""
+    parts = [found.parts for view in views for found in view.record.maps if found.parts is not None]
+    numbers = sum(part.numel() for one in parts for part in (one.query, one.key, one.value, one.output))
+    return max(min(8 * ROOM // max(numbers, 1), BITS), FEWEST_BITS)
 
 
 def put_together(
@@ -99,8 +108,8 @@ def _as_function(name: str, source: str) -> str:
     return f"const {name}Module = (() => {{\n{body}return {{ {exported} }};\n}})();"
 
 
-def told_of(view: View, packing: Packing, *, exact: bool = True) -> dict[str, Any]:
-    """Return what the page is told of one view; exact says whether weights stay as they are."""
+def told_of(view: View, packing: Packing, *, exact: bool = True, bits: int = BITS) -> dict[str, Any]:
+    """Return what the page is told of one view; exact says whether weights stay as they are, bits is for vectors."""
     sides: list[Side] = []
 
     def number(side: Side) -> int:
@@ -116,7 +125,7 @@ def told_of(view: View, packing: Packing, *, exact: bool = True) -> dict[str, An
             "queries": number(view.sides[found.kind][0]),
             "keys": number(view.sides[found.kind][1]),
             "weights": (packing.exact if exact else packing.rounded)(found.weights),
-            "parts": None if found.parts is None else _parts(found.parts, packing),
+            "parts": None if found.parts is None else _parts(found.parts, packing, bits),
         }
         for found in view.record.maps
     ]
@@ -145,13 +154,13 @@ def told_of(view: View, packing: Packing, *, exact: bool = True) -> dict[str, An
     }  # fmt: skip
 
 
-def _parts(parts: AttentionParts, packing: Packing) -> dict[str, Any]:
+def _parts(parts: AttentionParts, packing: Packing, bits: int) -> dict[str, Any]:
     """Return where the parts of one map lie."""
     return {
-        "query": packing.rounded(parts.query),
-        "key": packing.rounded(parts.key),
-        "value": packing.rounded(parts.value),
-        "output": packing.rounded(parts.output),
+        "query": packing.rounded(parts.query, bits),
+        "key": packing.rounded(parts.key, bits),
+        "value": packing.rounded(parts.value, bits),
+        "output": packing.rounded(parts.output, bits),
         "scale": parts.scale,
         "mask": None if parts.mask is None else packing.truths(parts.mask),
         "vector": None if parts.vector is None else packing.rounded(parts.vector),

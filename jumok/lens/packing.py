@@ -1,4 +1,4 @@
-"""Numbers packed into text: exact where a page shows them, 16 bits where it computes with them.
+"""Numbers packed into text: exact where a page shows them, 16 bits or fewer where it computes with them.
 
 arrays → bytes of equal weight side by side, which deflate shortens → base64; where each array lies goes into the JSON
 """
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-LEVELS = 32767  # of a number of 16 bits, each way from 0
+BITS = 16  # of a rounded number; the last of them are 0 where fewer are asked for, and deflate leaves those out
 
 
 class Packing:
@@ -24,11 +24,12 @@ class Packing:
         """Add numbers as they are (float32)."""
         return self._add(array.float().numpy(force=True).astype("<f4"), scale=1.0)
 
-    def rounded(self, array: Tensor) -> int:
-        """Add numbers as 16 bits: right to a 65,000th of the largest."""
-        numbers = array.float().numpy(force=True)
-        scale = float(np.abs(numbers).max(initial=0.0)) / LEVELS or 1.0
-        return self._add(np.round(numbers / scale).astype("<i2"), scale=scale)
+    def rounded(self, array: Tensor, bits: int = BITS) -> int:
+        """Add numbers as so many bits: 16 are right to a 65,000th of the largest, 11 to a 2,000th."""
+        numbers, step = array.float().numpy(force=True), 1 << (BITS - bits)
+        levels = (1 << (bits - 1)) - 1  # each way from 0
+        scale = float(np.abs(numbers).max(initial=0.0)) / levels or 1.0
+        return self._add((np.round(numbers / scale) * step).astype("<i2"), scale=scale / step)
 
     def truths(self, array: Tensor) -> int:
         """Add true and false."""

@@ -5,6 +5,7 @@ import html
 import json
 import re
 import zlib
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,7 +16,8 @@ from torch.testing import assert_close
 
 import jumok
 from jumok.errors import ConfigError, DataError
-from jumok.lens.html import PIECES, joined_modules, make_page
+from jumok.lens import html as page_of_words
+from jumok.lens.html import PIECES, bits_for, joined_modules, make_page
 from jumok.lens.packing import Packing
 from jumok.lens.view import Side, View
 from jumok.models.transformer import Transformer
@@ -34,14 +36,18 @@ def explanation(copy_run):  # noqa: F811
 def read(page):
     """Return the JSON of a page and its arrays, as the browser has them."""
     data = json.loads(re.search(r'id="data">(.*?)</script>', page.html, re.DOTALL)[1])
-    packed = base64.b64decode(re.search(r'id="numbers">(.*?)</script>', page.html, re.DOTALL)[1])
-    whole, arrays = np.frombuffer(zlib.decompress(packed), dtype="u1"), []
-    for place in data["arrays"]:
+    return data, unpacked(data["arrays"], re.search(r'id="numbers">(.*?)</script>', page.html, re.DOTALL)[1])
+
+
+def unpacked(places, text):
+    """Return the arrays of a packing."""
+    whole, arrays = np.frombuffer(zlib.decompress(base64.b64decode(text)), dtype="u1"), []
+    for place in places:
         kind, size = np.dtype(place["type"]), int(np.prod(place["shape"]))
         planes = whole[place["start"] : place["start"] + size * kind.itemsize].reshape(kind.itemsize, size)
         numbers = np.ascontiguousarray(planes.T).view(kind).reshape(place["shape"])
         arrays.append(torch.tensor(numbers * place["scale"] if "scale" in place else numbers.copy()))
-    return data, arrays
+    return arrays
 
 
 def test_what_is_in_the_page_equals_the_record(explanation):
@@ -76,6 +82,32 @@ def test_numbers_are_packed_in_any_size(dtype):
         packing.rounded(array)
     assert [place["shape"] for place in packing.places[::2]] == [(2, 3), (0, 5), (3, 1, 4), (7,)]
     assert packing.text().isascii()
+
+
+def test_fewer_bits_are_right_to_half_a_level_and_shorter():
+    array, sizes = torch.randn(50, 40, generator=torch.Generator().manual_seed(1)), {}
+    for bits in (11, 16):
+        packing = Packing()
+        packing.rounded(array, bits)
+        found = unpacked(packing.places, packing.text())[0]
+        level = float(array.abs().max()) / (2 ** (bits - 1) - 1)
+        assert level / 10 < float((found - array).abs().max()) <= 0.501 * level
+        sizes[bits] = len(packing.text())
+    assert sizes[11] < 0.8 * sizes[16]
+
+
+def test_many_vectors_get_fewer_bits(explanation, monkeypatch):
+    view = explanation.view("run")
+    numbers = sum(
+        getattr(found.parts, part).numel() for found in view.record.maps for part in ("query", "key", "value", "output")
+    )
+    assert bits_for([view]) == 16
+    assert bits_for([replace(view, record=AttentionRecord([]))]) == 16
+    whole = len(explanation.page().html)
+    monkeypatch.setattr(page_of_words, "ROOM", numbers * 13 // 8 + 1)
+    assert bits_for([view]) == 13
+    assert bits_for([view, view]) == 11
+    assert len(explanation.page().html) < whole
 
 
 def test_nothing_is_loaded_from_outside(explanation):
