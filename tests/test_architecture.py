@@ -38,8 +38,9 @@ ALLOWED = {
     "scaffold": LEAVES | {"data"},
     "filming": LEAVES | {"run", "tasks", "data", "decoding", "nn", "lens"},
     "job": LEAVES | {"run", "catalogue", "data", "nn", "training", "filming", "lens"},
-    "api": LEAVES | {"run", "job", "comparison", "exporting", "doctor", "filming", "scaffold", "predictors", "export", "catalogue", "tasks", "data", "decoding", "evaluation",
-                     "training", "lens", "nn", "shelf"},
+    "loading": LEAVES | {"run", "job", "exporting", "predictors", "catalogue", "data", "training", "nn", "shelf"},
+    "api": LEAVES | {"run", "job", "loading", "comparison", "exporting", "doctor", "filming", "scaffold", "predictors", "export", "catalogue", "tasks", "data", "decoding",
+                     "evaluation", "training", "lens", "nn", "shelf"},
     "cli": LEAVES | {"api", "scaffold", "catalogue", "comparison", "data", "evaluation", "lens", "predictors", "training", "doctor", "tasks", "shelf"},
 }  # fmt: skip
 
