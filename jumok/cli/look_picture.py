@@ -31,7 +31,7 @@ def look_at_picture(
     from jumok.lens.heat import chosen_heat, draw_heat, picture_grids, picture_heat
 
     [file] = predictor.find([picture])
-    explanation = predictor.explain(file)
+    explanation = predictor.explain(file, details=not drawn)
     ranked = ", ".join(f"{label} {share:.1%}" for label, share in list(explanation.verdict.probabilities.items())[:3])
     if not explanation.record.maps:
         typer.echo(f"{file}: {ranked}\n{explanation.note}")

@@ -65,8 +65,13 @@ def make_page(views: Sequence[View], *, words: bool = True) -> Page:
 def bits_for(views: Sequence[View]) -> int:
     """Return how many bits the vectors of the arithmetic get, so that the page of a usual sentence can be mailed."""
     parts = [found.parts for view in views for found in view.record.maps if found.parts is not None]
-    numbers = sum(part.numel() for one in parts for part in (one.query, one.key, one.value, one.output))
+    numbers = sum(map(numbers_of, parts))
     return max(min(8 * ROOM // max(numbers, 1), BITS), FEWEST_BITS)
+
+
+def numbers_of(parts: AttentionParts) -> int:
+    """Return how many numbers the vectors of one map have."""
+    return sum(part.numel() for part in (parts.query, parts.key, parts.value, parts.output))
 
 
 def put_together(

@@ -15,13 +15,14 @@ import torch
 from PIL import Image
 
 from jumok.lens.heat import heat_of
-from jumok.lens.html import Page, joined_modules, put_together, told_of
+from jumok.lens.html import Page, bits_for, joined_modules, numbers_of, put_together, told_of
 from jumok.lens.packing import Packing
 from jumok.lens.picture_view import PictureView, cell_labels
 from jumok.lens.view import Side, View
 from jumok.nn.record import AttentionMap, AttentionRecord
 
 MOST_CELLS = 784  # of a map that can be pointed at and drawn at once; a finer grid is shown in blocks
+MOST_VECTORS = 1_000_000  # numbers of queries, keys, values and outputs in a page; where there are more, none
 MOST_EXACT = 2_000_000  # weights in a page as they are; more are rounded to 16 bits
 DARK = 80.0  # mean of a picture's bytes below which lifting a veil shows nothing but black
 Grid = tuple[int, int]
@@ -30,7 +31,10 @@ Grid = tuple[int, int]
 def make_picture_page(views: Sequence[PictureView]) -> Page:
     """Return the page of one model or more on a picture."""
     packing = Packing()
-    data = {"runs": [_run(view, packing) for view in views], "arrays": packing.places}
+    words = [_as_words(view) for view in views]
+    bits = bits_for(words)
+    told = [_run(view, whole, packing, bits=bits) for view, whole in zip(views, words, strict=True)]
+    data = {"runs": told, "arrays": packing.places}
     title = " · ".join(filter(None, [views[0].source, views[0].name])) or "a picture"
     return put_together(
         "picture",
@@ -42,24 +46,31 @@ def make_picture_page(views: Sequence[PictureView]) -> Page:
     )
 
 
-def _run(view: PictureView, packing: Packing) -> dict[str, Any]:
-    """Return what the page is told of one view: what every page is told, and the picture with its cells."""
+def _as_words(view: PictureView) -> View:
+    """Return a view whose places stand in a line, as words do: a kind for each grid, blocks where cells are too many."""
     kinds = _kinds(view.record.maps)
-    named = [replace(found, kind=kinds[found.kind, found.grid]) for found in view.record.maps]
-    maps = [_in_blocks(found) for found in named]
+    maps = [_in_blocks(replace(found, kind=kinds[found.kind, found.grid])) for found in view.record.maps]
+    if sum(numbers_of(found.parts) for found in maps if found.parts is not None) > MOST_VECTORS:
+        maps = [replace(found, parts=None) for found in maps]
     sides = {found.kind: Side("patches", found.keys) for found in maps}
-    grids = {found.kind: found.grid for found in maps}
-    blocks = {found.kind: _block(found) for found in named}
-    whole = View(
+    return View(
         view.name,
-        AttentionRecord(maps),
+        AttentionRecord(maps, positions=view.record.positions),
         {kind: (side, side) for kind, side in sides.items()},
         output=next(iter(sides.values()), Side("patches", ())),
         source=view.source,
         answer=view.classes[0][0] if view.classes else "",
     )
+
+
+def _run(view: PictureView, whole: View, packing: Packing, *, bits: int) -> dict[str, Any]:
+    """Return what the page is told of one view: what every page is told, and the picture with its cells."""
+    kinds, maps = _kinds(view.record.maps), whole.record.maps
+    grids = {found.kind: found.grid for found in maps}
+    blocks = {kinds[found.kind, found.grid]: _block(found) for found in view.record.maps}
+    exact = sum(found.weights.numel() for found in maps) <= MOST_EXACT
     heat = heat_of(view.record)
-    return told_of(whole, packing, exact=sum(found.weights.numel() for found in maps) <= MOST_EXACT) | {
+    return told_of(whole, packing, exact=exact, bits=bits) | {
         "note": view.note,
         "picture": None if view.pixels is None else png_of(view.pixels),
         "height": 1 if view.pixels is None else view.pixels.shape[0],

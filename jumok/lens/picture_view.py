@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from jumok.errors import ConfigError
+from jumok.nn.parts import PositionTable
 from jumok.nn.record import AttentionMap, AttentionRecord
 
 CLASS = "[CLASS]"  # the label of what stands before the cells of a picture
@@ -36,7 +37,9 @@ class PictureView:
                 "the picture are not known"
             )
         maps = [laid_out(found, found.grid or _square(found)) for found in record.maps]
-        return cls("a record of attention", AttentionRecord(maps), None if picture is None else _pixels(picture))
+        whole = AttentionRecord(maps, positions=record.positions)
+        whole.positions = placed(whole)
+        return cls("a record of attention", whole, None if picture is None else _pixels(picture))
 
 
 def laid_out(found: AttentionMap, grid: tuple[int, int]) -> AttentionMap:
@@ -51,6 +54,12 @@ def cell_labels(grid: tuple[int, int], special: int) -> tuple[str, ...]:
     """Return the name of each place: "row,column" from 1, after the tokens that are no cells."""
     cells = (f"{row + 1},{column + 1}" for row in range(grid[0]) for column in range(grid[1]))
     return (*[CLASS] * special, *cells)
+
+
+def placed(record: AttentionRecord) -> list[PositionTable]:
+    """Return the tables of positions of a record whose maps have grids, their places named by row and column."""
+    grids = {found.grid[0] * found.grid[1]: found.grid for found in record.maps if found.grid}
+    return [one.cut(cell_labels(grids[len(one.table)], 0)) for one in record.positions if len(one.table) in grids]
 
 
 def _square(found: AttentionMap) -> tuple[int, int]:

@@ -63,7 +63,7 @@ class PositionTable:
     """What a model adds to, or puts beside, its embeddings to say where a token stands."""
 
     path: str
-    kind: str  # index, sinusoidal, sinusoidal-halves, learned
+    kind: str  # index, sinusoidal, sinusoidal-halves, sinusoidal-grid, learned
     join: str  # add, concatenate
     table: Tensor  # (T, P)
     labels: tuple[str, ...] = ()  # of the tokens that stood there

@@ -78,7 +78,10 @@ class GridPositions(nn.Module):
         record = recorder_for(self)
         if self.kind == "none" or (record is not None and record.edits.without_positions):
             return cells
-        return cells + self.encode(grid).to(cells)
+        encoding = self.encode(grid).to(cells)
+        if record is not None:
+            record.file_positions(self, "sinusoidal-grid" if self.kind == "sinusoidal" else self.kind, "add", encoding)
+        return cells + encoding
 
     def extra_repr(self) -> str:
         return f"{self.kind}, grid={self.own_grid}"

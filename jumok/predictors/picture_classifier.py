@@ -21,7 +21,7 @@ from jumok.errors import DataError
 from jumok.lens.heat import heat_of
 from jumok.lens.html import Page
 from jumok.lens.picture_page import make_picture_page
-from jumok.lens.picture_view import PictureView, laid_out
+from jumok.lens.picture_view import PictureView, laid_out, placed
 from jumok.nn.observe import observe
 from jumok.nn.record import AttentionRecord
 from jumok.predictors.base import Classifier, Verdict, ranked_verdict
@@ -112,16 +112,20 @@ class PictureClassifier(Classifier):
             progress(len(some))
 
     @torch.inference_mode()
-    def explain(self, picture: str | Path | Image.Image) -> PictureExplanation:
-        """Return the verdict on a picture and the attention behind it."""
+    def explain(self, picture: str | Path | Image.Image, *, details: bool = False) -> PictureExplanation:
+        """Return the verdict on a picture and the attention behind it.
+
+        With details, maps keep queries, keys and values, and the record the table of positions. A Swin keeps none.
+        """
         pixels = self.read(picture)
         batch = self.task.batch(pixels[None]).to(next(self.model.parameters()).device)
-        with observe(self.model) as record:
+        with observe(self.model, details=details) as record:
             probabilities = self.model(batch).float().softmax(dim=1)[0].tolist()
         record.maps = [
             laid_out(found, found.grid or self.model.grid(batch.pictures))  # type: ignore[operator]
             for found in record.maps
         ]
+        record.positions = placed(record)
         verdict = ranked_verdict(self.task.labels, probabilities)
         source = "" if isinstance(picture, Image.Image) else Path(picture).name
         mixes = hasattr(self.model, "mixing_weights")

@@ -40,7 +40,7 @@ def explained(tmp_path_factory, name):
                 weights.mul_(4.0 if name == "vit" else 40.0)
     file = tmp_path_factory.mktemp(name) / PICTURE
     shapes.draw(shapes.scene("test", 27), 16).save(file)
-    return classifier.explain(file)
+    return classifier.explain(file, details=True)
 
 
 @pytest.fixture(scope="session")

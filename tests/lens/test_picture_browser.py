@@ -164,6 +164,35 @@ def test_the_wall_has_every_head_as_it_looks_from_there(visit, vit):  # noqa: F8
     assert weights_of(tab) == close(vit.record.maps[2].weights[1, -1])
 
 
+def test_the_arithmetic_of_a_patch_and_the_table_of_positions(visit, vit, swin, cnn):  # noqa: F811
+    tab, found = visit(vit.page()), vit.record.maps[1]
+    choose(tab, "layer", 2)
+    choose(tab, "head", 1)
+    place(tab, 6).click()
+    tab.click("#tab-steps")
+    tab.click("[data-stage=softmax]")
+    assert tab.locator(".where strong").inner_text() == "“row 2, column 2” in encoder layer 2, head 2"
+    weights = [float(cell.get_attribute("data-weight")) for cell in tab.locator(".looks .weight").all()]
+    assert weights == close(found.weights[1, 6])
+    rows = [row.inner_text().replace("−", "-").split("\t") for row in tab.locator(".looks tbody tr").all()]
+    scores = found.parts.key[1] @ found.parts.query[1, 6]
+    assert [row[0] for row in rows][:2] == ["class token", "row 1, column 1"]
+    assert [float(row[2]) for row in rows] == pytest.approx(scores.tolist(), abs=2e-3)
+    assert tab.locator("#saves").is_hidden()
+    tab.click("#tab-positions")
+    canvas = tab.locator("#panel-positions canvas")
+    canvas.hover(position={"x": canvas.bounding_box()["width"] - 2, "y": 16 * 5.5})
+    told = tab.locator("#panel-positions .cell").inner_text()
+    assert told == f"place 5 (2,2), feature 15: {float(vit.record.positions[0].table[5, -1]):.4f}"
+    assert tab.locator("#saves").is_visible()
+    alone = visit(swin.page())
+    assert alone.locator("#tab-steps, #tab-positions").count() == 0, "windows keep no vectors"
+    several = visit(make_picture_page([vit.view("vit"), swin.view("swin"), cnn.view("cnn")]))
+    several.click("#tab-steps")
+    choose(several, "run", 1)
+    assert "not those inside windows" in several.locator("#panel-steps").inner_text()
+
+
 def test_keys_walk_over_the_picture_and_pin(visit, vit):  # noqa: F811
     tab, whole = visit(vit.page()), mean(vit.record.maps)
     walk = [("ArrowDown", 0), ("ArrowDown", 1), ("ArrowRight", 2), ("ArrowDown", 6), ("End", 8), ("ArrowRight", 9), ("ArrowLeft", 8), ("Home", 5), ("ArrowUp", 1), ("ArrowUp", 0), ("ArrowUp", 0), ("ArrowLeft", 0)]  # fmt: skip

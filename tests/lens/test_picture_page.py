@@ -4,6 +4,7 @@ import base64
 import html
 import io
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from torch.testing import assert_close
 
 import jumok
 from jumok.errors import ConfigError
+from jumok.lens import picture_page
 from jumok.lens.heat import heat_of
 from jumok.lens.picture_page import make_picture_page
 from jumok.lens.picture_view import PictureView
@@ -47,6 +49,31 @@ def test_what_is_in_the_page_equals_the_record(vit):
     assert run["dark"] is False
     night = PictureView("night", vit.record, vit.pixels // 8)
     assert read(make_picture_page([night]))[0]["runs"][0]["dark"] is True
+
+
+def test_details_are_those_of_the_pass_and_positions_have_their_places(vit, swin):
+    data, arrays = read(vit.page())
+    (run,) = data["runs"]
+    for told, found in zip(run["maps"], vit.record.maps, strict=True):
+        scores = arrays[told["parts"]["query"]] @ arrays[told["parts"]["key"]].mT * told["parts"]["scale"]
+        assert_close(scores.softmax(dim=-1).float(), found.weights, rtol=0, atol=1e-3)
+    (table,) = run["positions"]
+    assert (table["kind"], table["join"], table["labels"][5]) == ("learned", "add", "2,2")
+    assert arrays[table["table"]].shape == (16, 16)
+    assert all(told["parts"] is None for told in read(swin.page())[0]["runs"][0]["maps"])
+
+
+def test_too_many_vectors_are_left_out(vit, monkeypatch):
+    monkeypatch.setattr(picture_page, "MOST_VECTORS", 10)
+    data, _ = read(vit.page())
+    assert all(told["parts"] is None for told in data["runs"][0]["maps"])
+
+
+def test_a_record_with_details_keeps_them_over_a_picture(vit):
+    again = PictureView.of_record(vit.record)
+    assert [one.labels[0] for one in again.record.positions] == ["1,1"]
+    odd = AttentionRecord(vit.record.maps, positions=[replace(vit.record.positions[0], table=torch.zeros(7, 3))])
+    assert PictureView.of_record(odd).record.positions == [], "of another grid"
 
 
 def test_the_stages_of_a_swin_are_kinds_of_their_own(swin):

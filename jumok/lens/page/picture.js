@@ -7,11 +7,13 @@ import { Grid } from "./grid.js";
 import { showLooked, spokenOf } from "./looked.js";
 import { unpack } from "./numbers.js";
 import { Patches } from "./patches.js";
-import { distanceOf, layoutOf, litBy, sharesOf } from "./places.js";
+import { distanceOf, layoutOf, litBy, nameOf, sharesOf } from "./places.js";
+import { Positions } from "./positions.js";
 import { readRuns } from "./record.js";
 import { save } from "./saving.js";
 import { titleOf } from "./seen.js";
 import { makeState } from "./state.js";
+import { Steps } from "./steps.js";
 import { makeTabs, showTab } from "./tabs.js";
 import { followLooks } from "./theming.js";
 import { showVerdict } from "./verdict.js";
@@ -32,7 +34,11 @@ function start(data, arrays) {
   const state = makeState(runs, { tab: "heads", rolls: runs.every((run) => run.kinds.length < 2) });
   const patches = new Patches(find("patches"), { point: (place) => state.point("query", place), pin: state.pin });
   const wall = (host) => new PictureWall(host, state);
-  const panels = makeTabs(state, [["heads", "Heads", wall], ["map", "Map", (host) => new Grid(host, state, coloursUpTo)]]);
+  const steps = (host) => new Steps(host, state, { thing: "patch", named: (item) => nameOf(item.label) });
+  const tabs = [["heads", "Heads", wall], ["map", "Map", (host) => new Grid(host, state, coloursUpTo)]];
+  if (runs.some((run) => run.maps.some((map) => map.parts))) tabs.push(["steps", "Step by step", steps]);
+  if (runs.some((run) => run.positions.length)) tabs.push(["positions", "Positions", (host) => new Positions(host, state)]);
+  const panels = makeTabs(state, tabs);
   for (const kind of ["png", "svg"]) find(`picture-${kind}`).addEventListener("click", () => save(patches, kind, "attention-picture"));
 
   const change = () => {
@@ -48,7 +54,7 @@ function start(data, arrays) {
     showVerdict(find("verdict"), run, shownAs(state));
     patches.show(seen);
     find("picture-saves").hidden = find("views").hidden = find("looked").hidden = !seen.grid;
-    if (seen.grid) showTab(panels, choice.tab, true);
+    if (seen.grid) showTab(panels, choice.tab, choice.tab !== "steps");
   };
   const point = () => {
     const { seen, pinned, choice } = state;

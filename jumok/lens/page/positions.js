@@ -7,6 +7,7 @@ import { spaced } from "./record.js";
 const KINDS = {
   sinusoidal: "sinusoids, sine and cosine interleaved: the first pair of features has the shortest wave",
   "sinusoidal-halves": "sinusoids, first all sines, then all cosines",
+  "sinusoidal-grid": "sinusoids: half of the features say the row, half the column",
   learned: "a learned table",
   index: "the number of the place itself",
 };

@@ -8,8 +8,9 @@ const STAGES = ["query", "keys", "scores", "scaled", "mask", "softmax", "values"
 const NAMES = { query: "q", keys: "k", scores: "q·k", scaled: "÷√d", mask: "mask", softmax: "softmax", values: "weight · v", sum: "Σ", output: "output" };
 
 export class Steps {
-  constructor(host, state) {
-    this.state = state;
+  // What looks and is looked at are words, or patches with names of their own.
+  constructor(host, state, { thing = "word", named = (item) => item.shown } = {}) {
+    Object.assign(this, { state, thing, named });
     this.stage = 0;
     this.host = make("div", { class: "steps" });
     host.append(this.host);
@@ -19,8 +20,8 @@ export class Steps {
     const { run, choice, seen } = this.state;
     const map = seen.maps[Math.max(choice.layer, 1) - 1];
     if (!map?.parts || !seen.queries.length) {
-      this.host.replaceChildren(make("p", { class: "note", text: map?.parts ? "There is no word that looks."
-        : map ? "This record was made without details: explain(…, details=True) keeps queries, keys and values."
+      this.host.replaceChildren(make("p", { class: "note", text: map?.parts ? `There is no ${this.thing} that looks.`
+        : map ? "No queries, keys and values are kept here: explain(…, details=True) keeps them, but not those inside windows, and a page leaves out what is too much."
         : run.note }));
       return;
     }
@@ -29,12 +30,12 @@ export class Steps {
     const token = item.tokens[0];
     this.look = lookOf(map, head, token);
     this.keys = itemsOf(run.sides[map.keys], false);
-    this.word = itemsOf(run.sides[map.queries], false)[token].shown;
+    this.word = this.named(itemsOf(run.sides[map.queries], false)[token]);
     this.readout = make("p", { class: "cell", text: "Point at a strip of colours for a number; click it for all of them." });
     this.all = make("p", { class: "all", hidden: true, tabindex: 0 });
     const where = `“${this.word}” in ${choice.kind} layer ${map.number}, head ${head + 1}`;
     const chosen = choice.layer && choice.heads.length === 1 ? "" : " Choose another layer and head above.";
-    const pieces = item.tokens.length > 1 ? ` The first piece of “${item.shown}”.` : "";
+    const pieces = item.tokens.length > 1 ? ` The first piece of “${this.named(item)}”.` : "";
     this.host.replaceChildren(
       make("p", { class: "where" }, make("strong", { text: where }), `.${pieces}${chosen}`),
       this.#stepper(), make("p", { class: "why", "aria-live": "polite", text: this.#why(map) }), this.readout, this.all, ...this.#body(map, head),
@@ -70,12 +71,12 @@ export class Steps {
     const { look, word } = this, hidden = look.looks.filter((one) => !one.allowed).length, d = look.query.length;
     return {
       query: `The state of “${word}” is projected to a query q of ${d} numbers: what it asks for.`,
-      keys: `Every word that may be looked at is projected to a key k of ${d} numbers: what it offers.`,
-      scores: look.isAdditive ? "A small network compares them: v · tanh(q + k). One number a word." : "The dot product q · k says how well question and offer agree. One number a word.",
+      keys: `Every ${this.thing} that may be looked at is projected to a key k of ${d} numbers: what it offers.`,
+      scores: look.isAdditive ? `A small network compares them: v · tanh(q + k). One number a ${this.thing}.` : `The dot product q · k says how well question and offer agree. One number a ${this.thing}.`,
       scaled: look.scale === 1 ? "This attention does not scale its scores." : `Scores are divided by √${d} ≈ ${decimal(1 / look.scale, 2)}, so that softmax does not saturate as d grows.`,
-      mask: hidden ? `${hidden} of ${look.looks.length} words may not be looked at: their scores become −∞.` : "The mask hides nothing here.",
-      softmax: "e to the score, divided by the sum over all words: weights that add up to 1. These are the numbers of the record.",
-      values: `Each word's value v (${look.looks[0].value.length} numbers: what it has to say) is multiplied by its weight.`,
+      mask: hidden ? `${hidden} of ${look.looks.length} ${this.thing === "patch" ? "patches" : "words"} may not be looked at: their scores become −∞.` : "The mask hides nothing here.",
+      softmax: "e to the score, divided by the sum of all: weights that add up to 1. These are the numbers of the record.",
+      values: `Each ${this.thing}'s value v (${look.looks[0].value.length} numbers: what it has to say) is multiplied by its weight.`,
       sum: "Added up: what this head takes along.",
       output: map.heads > 1 ? `The ${map.heads} heads' sums, side by side, are projected back to ${look.output.length} numbers: the layer's output for “${word}”.`
         : `${look.output.length} numbers: what the layer hands on for “${word}”.`,
@@ -120,16 +121,16 @@ export class Steps {
   #table(at, signed) {
     const colours = weightColours(), columns = STAGES.slice(1, 7).filter(at);
     const cell = {
-      keys: (one, key) => make("td", {}, this.#canvas(`k of ${key.shown}`, one.key, signed.vector)),
+      keys: (one, key) => make("td", {}, this.#canvas(`k of ${this.named(key)}`, one.key, signed.vector)),
       scores: (one) => make("td", { text: decimal(one.score) }),
       scaled: (one) => make("td", { text: decimal(one.scaled) }),
       mask: (one) => make("td", { text: one.allowed ? "✓" : "−∞" }),
       softmax: (one) => make("td", { class: "weight", "data-weight": one.weight, text: decimal(one.weight, 4), style: `background: ${css(colours(one.weight))}; color: ${inkOn(one.weight)}` }),
-      values: (one, key) => make("td", {}, this.#canvas(`weight · v of ${key.shown}`, Array.from(one.value, (value) => value * one.weight), signed.value)),
+      values: (one, key) => make("td", {}, this.#canvas(`weight · v of ${this.named(key)}`, Array.from(one.value, (value) => value * one.weight), signed.value)),
     };
     const isNew = STAGES[this.stage];
-    const head = make("tr", {}, make("th", { scope: "col", text: "word" }), ...columns.map((name) => make("th", { scope: "col", class: name === isNew ? "new" : "", text: this.#name(name) })));
-    const rows = this.look.looks.map((one, place) => make("tr", { class: one.allowed || !at("mask") ? "" : "hidden" }, make("th", { scope: "row", text: this.keys[place].shown }), ...columns.map((name) => cell[name](one, this.keys[place]))));
+    const head = make("tr", {}, make("th", { scope: "col", text: this.thing }), ...columns.map((name) => make("th", { scope: "col", class: name === isNew ? "new" : "", text: this.#name(name) })));
+    const rows = this.look.looks.map((one, place) => make("tr", { class: one.allowed || !at("mask") ? "" : "hidden" }, make("th", { scope: "row", text: this.named(this.keys[place]) }), ...columns.map((name) => cell[name](one, this.keys[place]))));
     return make("div", { class: "scrolls" }, make("table", { class: "looks" }, make("thead", {}, head), make("tbody", {}, ...rows)));
   }
 }
