@@ -1,7 +1,7 @@
 """A page that shows attention: one HTML file that needs nothing else, to be opened, mailed or shown in a notebook.
 
-views → JSON and packed numbers (lens/packing.py) ┐
-lens/page/: page.html, page.css, JavaScript modules ┴→ one text
+views → JSON and packed numbers (lens/packing.py)             ┐
+lens/page/: frame.html, page.html, page.css, JavaScript modules ┴→ one text
 
 The modules import each other by name, as a browser would have it; here each becomes a function that is called once, in
 an order in which every module stands behind those it needs. So a page also works from a file, without a server.
@@ -77,15 +77,16 @@ def numbers_of(parts: AttentionParts) -> int:
 def put_together(
     skeleton: str, *, title: str, data: dict[str, Any], numbers: str, script: str, styles: Sequence[str] = ("page",)
 ) -> Page:
-    """Return the page of a skeleton in lens/page with its title, styles, data and script filled in."""
+    """Return the page of a skeleton in lens/page inside the frame of all pages, with title, styles, data and script."""
     filled = {
+        "body": (PIECES / f"{skeleton}.html").read_text(encoding="utf-8").strip(),
         "title": html.escape(f"{title} · jumok"),
         "style": "".join((PIECES / f"{name}.css").read_text(encoding="utf-8") for name in styles),
         "data": json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c"),
         "numbers": numbers,
         "script": script,
     }
-    text = (PIECES / f"{skeleton}.html").read_text(encoding="utf-8")
+    text = (PIECES / "frame.html").read_text(encoding="utf-8")
     return Page(re.sub(r"\{\{(\w+)\}\}", lambda found: filled[found[1]], text))
 
 
