@@ -71,7 +71,7 @@ class TokenSide:
     def __init__(self, ids: np.ndarray, offsets: np.ndarray, *, words: np.ndarray | None = None) -> None:
         """Wrap ids and offsets; words is 1 where an id begins a word, else 0."""
         self.ids, self.offsets, self.words = ids, offsets, words
-        self.lengths = np.diff(offsets)
+        self.lengths = np.diff(offsets).astype(np.int32)  # there may be millions
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -102,7 +102,8 @@ class PairStore:
             sides.append(TokenSide(arrays["ids"], arrays["offsets"], words=arrays["words"]))
             self._texts.append((arrays["text"], arrays["text_offsets"]))
         self.source, self.target = sides
-        self.lengths = np.stack([self.source.lengths, self.target.lengths], axis=1) + 1
+        self.lengths = np.stack([self.source.lengths, self.target.lengths], axis=1)
+        self.lengths += 1
 
     @classmethod
     def open(cls, folder: Path) -> Self:
