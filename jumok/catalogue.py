@@ -71,11 +71,16 @@ DATASETS = {
     "stdlib": Entry("running text that ships with Python: docstrings, the licence, the Zen"),
     "copy": Entry("letters → the same letters"),
     "reverse": Entry("letters → the same letters, last first"),
-    "phrasebook": Entry("375 everyday sentences in English and Korean, for a list of corpora"),
+    "phrasebook": Entry("449 everyday sentences in English and Korean, for a list of corpora"),
 }
 
 
-SHIPPED: dict[str, Shipped] = {}  # python -m jumok.shipping RUN FOLDER makes the folders
+SHIPPED = {  # python -m jumok.shipping RUN FOLDER makes the folders
+    "ko-en": Shipped("Korean → English, everyday sentences", "translator", "en"),
+    "en-ko": Shipped("English → Korean, everyday sentences", "translator", "ko"),
+    "fr-en": Shipped("French → English, everyday sentences", "translator", "en"),
+    "en-fr": Shipped("English → French, everyday sentences", "translator", "fr"),
+}
 
 
 def find(kind: str, name: str, entries: Mapping[str, Entry]) -> Entry:

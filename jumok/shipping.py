@@ -71,12 +71,14 @@ def pack(
     shelf: Path = SHELF,
     data: str | Path | None = None,
     notes: str = "",
+    recipe: str = "",
     checkpoint: str = "best",
     scored: bool = True,
 ) -> Packed:
     """Write a translator's run into shelf/name in small form; return how it compares, or refuse what is too large.
 
-    notes, in Markdown, goes into the card: licences of the data above all. Without scored the card has no scores.
+    notes, in Markdown, goes into the card: licences of the data above all. recipe is what makes such a run again, the
+    run's own where none is named. Without scored the card has no scores.
     """
     translator = api.load(run, checkpoint=checkpoint)
     if not isinstance(translator, Translator) or translator.run.facts.get("engine"):
@@ -94,7 +96,10 @@ def pack(
         small.task.corpora.folders = translator.task.corpora.folders
         packed = _compare(translator, small, folder, sample)
         scores = small.evaluate("val") if scored else {}
-        (fresh / "CARD.md").write_text(card(name, small, packed, scores, notes), encoding="utf-8")
+        again = recipe or f"jumok/shipped/{name}/recipe.toml"
+        init = bool(translator.run.recipe.training.init)
+        text = card(name, small, packed, scores, notes, recipe=again, from_scratch=not init)
+        (fresh / "CARD.md").write_text(text, encoding="utf-8")
         packed = replace(packed, size=_size(fresh))
         others = sum(_size(path) for path in shelf.iterdir() if path.is_dir() and path != fresh)
         if packed.size + others > BUDGET:
@@ -188,15 +193,25 @@ def _size(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
-def card(name: str, small: Translator, packed: Packed, scores: dict[str, dict[str, Any]], notes: str) -> str:
+def card(
+    name: str,
+    small: Translator,
+    packed: Packed,
+    scores: dict[str, dict[str, Any]],
+    notes: str,
+    *,
+    recipe: str,
+    from_scratch: bool = True,
+) -> str:
     """Return the model card: what it is, what it learnt from, how well it does, and how to make it again."""
-    recipe, facts, data = small.run.recipe, small.to_dict(), small.task.data
+    own, facts, data = small.run.recipe, small.to_dict(), small.task.data
+    begun = "from scratch" if from_scratch else "from the weights of an earlier run"
     to = f", told by a tag to write {', '.join(small.task.languages)}" if small.task.languages else ""
     learnt = [f"- {corpus.full_label}, weight {corpus.weight:g}" for corpus in data.train] or [f"- built-in {data.set}"]
     lines = [
         f"# {name}\n",
         f"A {facts['model']} of {facts['parameters']:,} parameters{to}; its weights are kept as float16 and used as "
-        f"float32. Trained by jumok from scratch for {recipe.training.steps:,} steps; recipe.toml has every setting.\n",
+        f"float32. Trained by jumok {begun} for {own.training.steps:,} steps; recipe.toml has every setting.\n",
         "## Learnt from\n",
         *learnt,
         *(["", notes.strip()] if notes.strip() else []),
@@ -209,7 +224,7 @@ def card(name: str, small: Translator, packed: Packed, scores: dict[str, dict[st
             for label, found in scores.items()
         ]
         lines.append(
-            f"\nBeam {recipe.decoding.beam}; chrF: {next(iter(scores.values()))['chrf_signature'].replace('|', ' ')}.\n"
+            f"\nBeam {own.decoding.beam}; chrF: {next(iter(scores.values()))['chrf_signature'].replace('|', ' ')}.\n"
         )
     lines += [
         f"Beside the run it was made of: {packed.parity.equal:,} of {packed.parity.sentences:,} held-out sentences are "
@@ -220,7 +235,7 @@ def card(name: str, small: Translator, packed: Packed, scores: dict[str, dict[st
         *(f"| {e.label} | {' | '.join(map(_cell, (e.source, e.reference, e.written)))} |" for e in packed.examples),
         "\n## Make it again\n",
         "```\n"
-        f"jumok train jumok/shipped/{name}/recipe.toml --data FOLDER --out runs/{name}\n"
+        f"jumok train {recipe} --data FOLDER --out runs/{name}\n"
         f"python -m jumok.shipping runs/{name} {name} --data FOLDER\n"
         "```",
     ]  # fmt: skip
@@ -238,6 +253,9 @@ def main(arguments: Sequence[str] | None = None, say: Callable[[str], None] = pr
     parser.add_argument("name", help="the folder to make in the shelf")
     parser.add_argument("--data", help="the data folder, where it has moved since training")
     parser.add_argument("--notes", help="a Markdown file for the card: the data's licences")
+    parser.add_argument(
+        "--recipe", default="", help="what makes such a run again, for the card; the run's own by default"
+    )
     parser.add_argument("--checkpoint", default="best", help="best, last or step-N")
     parser.add_argument("--shelf", default=str(SHELF), help="where to put it; inside the package by default")
     parser.add_argument("--no-scores", action="store_true", help="leave out the val scores, which take a while")
@@ -252,6 +270,7 @@ def main(arguments: Sequence[str] | None = None, say: Callable[[str], None] = pr
                     shelf=Path(given.shelf),
                     data=given.data,
                     notes=notes,
+                    recipe=given.recipe,
                     checkpoint=given.checkpoint,
                     scored=not given.no_scores,
                 )

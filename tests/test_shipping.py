@@ -27,6 +27,8 @@ def packed(directions_run, tmp_path_factory):  # noqa: F811
 def shipped(packed, monkeypatch, tmp_path):
     """Ship the packed model under two names, in a working directory that is empty."""
     monkeypatch.setattr(shelf, "SHELF", packed[0])
+    for name in list(catalogue.SHIPPED):
+        monkeypatch.delitem(catalogue.SHIPPED, name)
     for to in ("en", "ko"):
         entry = catalogue.Shipped(f"digits said in {to}", "numbers", to)
         monkeypatch.setitem(catalogue.SHIPPED, f"digits-{to}", entry)
@@ -92,6 +94,8 @@ def test_the_card_tells_data_scores_and_examples(packed):
     assert "Numbers are free." in card
     assert re.search(r"\| digits to Korean \| 20 \| [\d.]+ \| [\d.]+ \| .*tok:char", card)
     assert "10 held-out sentences, evenly spread and unedited" in card
+    assert "Trained by jumok from scratch for" in card
+    assert "jumok train jumok/shipped/numbers/recipe.toml --data FOLDER --out runs/numbers" in card
 
 
 def test_what_cannot_be_shipped_is_refused(directions_run, packed, tmp_path, monkeypatch):  # noqa: F811
@@ -119,6 +123,11 @@ def test_a_run_may_start_from_a_packed_one(packed, directions_run, tmp_path):  #
     steps = ["training.steps=1", "training.warmup=1", "training.learning_rate=1e-9"]
     run = library.train(recipe, out=tmp_path / "on", overrides=[f"training.init={packed[0] / 'numbers'}", *steps])
     assert library.load(run, to="ko").translate(DIGITS) == library.load(directions_run, to="ko").translate(DIGITS)
+    again = ["--shelf", str(tmp_path), "--no-scores", "--recipe", "numbers-from-the-start"]
+    assert shipping.main([str(run), "on-2", *again]) == 0
+    card = (tmp_path / "on-2/CARD.md").read_text(encoding="utf-8")
+    assert "Trained by jumok from the weights of an earlier run for 1 steps" in card
+    assert "jumok train numbers-from-the-start --data FOLDER --out runs/on-2" in card
 
 
 # --- names

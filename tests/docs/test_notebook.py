@@ -79,7 +79,11 @@ def test_the_alignment_is_right(done):
 
 def test_pages_show_themselves(done):
     found, names = done
-    for cell, sides in (("page", ["나는", "책을"]), ("own-page", ["encoder", "cross", "decoder"])):
+    for cell, sides in (
+        ("shipped", ["Who are you?", "누구"]),
+        ("page", ["나는", "책을"]),
+        ("own-page", ["encoder", "cross", "decoder"]),
+    ):
         shown = found[cell][0]._repr_html_()
         assert shown.startswith('<iframe srcdoc="')
         inside = json.loads(re.search(r'id="data">(.*?)</script>', html.unescape(shown), re.DOTALL)[1])
