@@ -26,7 +26,7 @@ def plan_batches(lengths: np.ndarray, *, batch_tokens: int, seed: int, epoch: in
     lengths = np.asarray(lengths)
     refuse_too_long(lengths, batch_tokens)
     generator = np.random.default_rng([seed, epoch])
-    shuffled = generator.permutation(len(lengths)).astype(np.uint32)  # half the memory of a plan of millions
+    shuffled = generator.permutation(len(lengths)).astype(np.int32)  # half the memory of a plan of millions
     batches: list[np.ndarray] = []
     for pool in np.array_split(shuffled, max(1, -(-len(shuffled) // POOL))):
         ordered = pool[_order(lengths[pool], batch_tokens, generator)]

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import pytest
 
+SHIPPED_TOLD = ", and the shipped models are ko-en, en-ko, fr-en, en-fr"  # where there is no such run
 COPY_RECIPE = """
 [data]
 set = "copy"

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from cli.conftest import SMALL_RECIPE, Done, jumok, listing, write_lines
+from cli.conftest import SHIPPED_TOLD, SMALL_RECIPE, Done, jumok, listing, write_lines
 
 
 @pytest.fixture
@@ -315,9 +315,8 @@ def test_a_recipe_cut_off_where_it_is_still_good_toml(run):
 
 
 def test_a_folder_that_is_no_run(tmp_path):
-    assert jumok("translate", tmp_path / "none", "1") == (
-        2, "", f"jumok: there is no run folder {tmp_path}/none; jumok train RECIPE --out {tmp_path}/none makes one\n"
-    )  # fmt: skip
+    none = f"there is no run folder {tmp_path}/none; jumok train RECIPE --out {tmp_path}/none makes one"
+    assert jumok("translate", tmp_path / "none", "1") == (2, "", f"jumok: {none}{SHIPPED_TOLD}\n")
     assert jumok("evaluate", tmp_path) == (
         2,
         "",

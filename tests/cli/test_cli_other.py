@@ -15,7 +15,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from cli.conftest import SMALL_RECIPE, digit_pairs, jumok, listing, write_lines
+from cli.conftest import SHIPPED_TOLD, SMALL_RECIPE, digit_pairs, jumok, listing, write_lines
 from typer.main import get_command
 
 from jumok.cli.main import app
@@ -131,7 +131,8 @@ def test_completion_knows_commands_recipes_and_runs(copy_run, tmp_path):
 def test_an_error_ends_a_process_with_code_2_and_a_sentence():
     done = shell("translate", "no-such-run", "a")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "jumok: there is no run folder no-such-run; jumok train RECIPE --out no-such-run makes one\n"
+    none = "there is no run folder no-such-run; jumok train RECIPE --out no-such-run makes one"
+    assert done.stderr == f"jumok: {none}{SHIPPED_TOLD}\n"
 
 
 # --- list, schema

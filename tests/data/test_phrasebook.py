@@ -1,6 +1,7 @@
-"""The phrasebook: clean pairs, in the columns it says, and none of the notes' own examples, which must stay unseen."""
+"""The phrasebook: clean pairs, in the columns it says, and none of the notes' own examples; what comes near to them is told."""
 
 import re
+from collections import Counter
 from difflib import SequenceMatcher
 
 import pytest
@@ -9,12 +10,16 @@ from jumok.config import Corpus, ParallelData, TokenizerConfig
 from jumok.data.parallel import ParallelCorpora
 from jumok.data.sources import read_pairs, tidy
 from jumok.errors import ConfigError
+from jumok.shelf import SHELF
 
 KEPT_OUT = [
     "넌 누구니?", "너는 누구니?", "Who are you?", "I like you", "나는 너를 좋아해", "난 널 좋아해",
     "The animal didn't cross the street because it was too tired", "he hit me with a pie",
     "The chef cooked the meal", "The meal cooked the chef",
 ]  # fmt: skip
+# The five that differ from an example in one word: the card of the shipped translators tells them.
+NEAR = ["그는 누구니?", "Where are you?", "나는 그를 좋아해.", "나는 그녀를 좋아해.", "나는 개를 좋아해."]
+CARD = SHELF / "translator" / "CARD.md"
 PAIRS = list(read_pairs(Corpus(set="phrasebook"), []))
 
 
@@ -23,7 +28,7 @@ def plain(text):
 
 
 def test_there_are_a_few_hundred_pairs_of_english_and_korean():
-    assert 300 <= len(PAIRS) <= 400
+    assert 300 <= len(PAIRS) <= 500
     for english, korean in PAIRS:
         assert (tidy(english), tidy(korean)) == (english, korean)
         assert not re.search("[가-힣]", english)
@@ -32,16 +37,24 @@ def test_there_are_a_few_hundred_pairs_of_english_and_korean():
         assert korean[-1] in ".?!"
 
 
-def test_no_sentence_stands_twice():
+def test_no_pair_stands_twice_and_hardly_any_sentence():
+    pairs = [(plain(english), plain(korean)) for english, korean in PAIRS]
+    assert len(set(pairs)) == len(pairs)
     for side in (0, 1):
-        sentences = [plain(pair[side]) for pair in PAIRS]
-        assert len(set(sentences)) == len(sentences)
+        twice = [text for text, count in Counter(pair[side] for pair in pairs).items() if count > 1]
+        assert twice in ([], ["howoldareyou"]), "once politely, once among friends"
 
 
 @pytest.mark.parametrize("example", KEPT_OUT)
-def test_the_notes_examples_are_not_in_it_nor_anything_like_them(example):
+def test_the_notes_examples_are_not_in_it_and_what_is_like_them_is_told(example):
     for sentence in (text for pair in PAIRS for text in pair):
-        assert SequenceMatcher(None, plain(example), plain(sentence)).ratio() < 0.8, sentence
+        likeness = SequenceMatcher(None, plain(example), plain(sentence)).ratio()
+        assert likeness < (0.9 if sentence in NEAR else 0.8), sentence
+
+
+def test_the_card_tells_what_is_like_the_examples():
+    told = CARD.read_text(encoding="utf-8")
+    assert all(f"“{sentence}”" in told for sentence in NEAR)
 
 
 def test_it_joins_files_in_a_recipe_in_either_direction(tmp_path, monkeypatch):

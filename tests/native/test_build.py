@@ -32,15 +32,16 @@ load = build.kernels.__wrapped__  # without the memory of this process
 def test_compiled_once_for_each_source_and_processor(compiling, monkeypatch, tmp_path):
     assert load() is not None
     assert load() is not None
-    assert len(compiling) == 1
+    each = len(build.SOURCES) + 1  # and the linker
+    assert len(compiling) == each
     monkeypatch.setattr(build, "_processor", lambda: "another")
     load()
-    assert len(compiling) == 2
+    assert len(compiling) == 2 * each
     changed = tmp_path / "changed.c"
     changed.write_text("int more(void) { return 1; }", encoding="utf-8")
     monkeypatch.setattr(build, "SOURCES", (*build.SOURCES, changed))
     load()
-    assert len(compiling) == 3
+    assert len(compiling) == 3 * each + 1
 
 
 def test_there_are_none_without_a_compiler_or_where_nobody_wants_them(compiling, monkeypatch):
