@@ -15,7 +15,7 @@ run: .venv/.run
 	$(JUMOK) translate ko-en "넌 누구니?"
 	$(JUMOK) translate en-ko "I like you"
 	$(JUMOK) translate fr-en "Où est la gare ?"
-	$(JUMOK) look ko-en "넌 누구니?"
+	$(JUMOK) look ko-en "넌 누구니?" --words
 	$(JUMOK) train dates-transformer --out $(RUN) --resume
 	$(JUMOK) evaluate $(RUN) --split test
 	$(JUMOK) translate $(RUN) "2026년 11월 15일 일요일" "Sunday, November 15, 2026" "15 novembre 2026" \

@@ -4,6 +4,7 @@ AttentionMap  the weights of one attention layer in one call: (B, H, Q, K), or (
 AttentionRecord  all maps of the calls made while observing (nn/observe.py)
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -18,6 +19,8 @@ from jumok.nn.parts import AttentionParts, PositionTable, joined
 
 END = "[END]"  # the label of what closes a sequence, on which idle heads like to rest
 Figure = Literal["entropy", "distance", "on_end", "diagonality"]
+
+BYTES = re.compile(r"(?:<[89A-F][0-9A-F]>)+")  # pieces of characters, named by their bytes
 
 
 @dataclass(frozen=True)
@@ -197,4 +200,12 @@ def _joined(labels: Sequence[str], groups: Sequence[int]) -> tuple[str, ...]:
     words = [""] * (max(groups) + 1)
     for label, group in zip(labels, groups, strict=True):
         words[group] += label
-    return tuple(words)
+    return tuple(BYTES.sub(_as_text, word) for word in words)
+
+
+def _as_text(found: re.Match[str]) -> str:
+    """Return bytes that pieces were named by as the characters they are together, or as they stand."""
+    try:
+        return bytes(int(byte, 16) for byte in re.findall("[0-9A-F]{2}", found[0])).decode("utf-8")
+    except UnicodeDecodeError:
+        return found[0]

@@ -437,3 +437,15 @@ def test_a_hundred_words_stay_smooth(visit):
         tab.click(f"#tab-{name}")
     assert time.perf_counter() - started < 2
     print(f"\n{len(page.html) / 1e6:.1f} MB; hover {statistics.median(took):.0f} ms, at most {max(took):.0f} ms")
+
+
+def test_words_of_bytes_can_be_read(visit):
+    tab = visit(jumok.load("ko-en").explain("영화를 봤어요.").page())
+    assert [word(tab, "key", place).inner_text().split("\n")[0] for place in range(4)] == [
+        "[→en]",
+        "영화를",
+        "봤어요.",
+        "[END]",
+    ]
+    choose(tab, "words", "false")
+    assert any("<" in one for one in tab.locator("#sentence [data-side=key] .word").all_inner_texts()), "a byte each"

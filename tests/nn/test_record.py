@@ -64,3 +64,11 @@ def test_cross_attention_is_followed_through_the_encoder():
     assert_close(record.rolled_out("cross"), (turned[0] + torch.eye(3)) / 2)
     assert_close(record.rolled_out("encoder"), (turned[0] + torch.eye(3)) / 2)
     assert_close(AttentionRecord(record.of_kind("cross")).rolled_out("cross"), torch.eye(3))
+
+
+def test_bytes_of_a_character_are_a_character_again_in_words():
+    labels = ("▁", "<EB><84>", "<8C>", "▁a", "<EB>")
+    whole = AttentionMap("path", "encoder", 0, torch.ones(1, 5, 5) / 5, labels, labels).merged(
+        [0, 0, 0, 1, 1], [0, 0, 0, 1, 1]
+    )
+    assert whole.keys == (f"▁{bytes.fromhex('EB848C').decode()}", "▁a<EB>"), "what is no character stays as it is"

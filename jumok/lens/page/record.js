@@ -38,10 +38,23 @@ export function itemsOf(side, words) {
   const known = side.words.length > 0;
   return items.map((item) => ({
     ...item,
-    shown: spaced(item.label),
+    label: grouped ? whole(item.label) : item.label,
+    shown: spaced(grouped ? whole(item.label) : item.label),
     joins: known && !grouped && item.tokens[0] > 0 && side.words[item.tokens[0]] === side.words[item.tokens[0] - 1],
     isEnd: item.label === "[END]",
   }));
+}
+
+// Pieces of characters are named by their bytes; together they may be characters again.
+function whole(label) {
+  return label.replace(/(?:<[89A-F][0-9A-F]>)+/g, (named) => {
+    const bytes = Uint8Array.from(named.match(/[0-9A-F]{2}/g), (byte) => parseInt(byte, 16));
+    try {
+      return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    } catch {
+      return named;
+    }
+  });
 }
 
 // "▁" marks the space before a token.
