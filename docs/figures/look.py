@@ -1,6 +1,7 @@
 """Take the pictures of docs/look.md: each view of a page, in a real browser.
 
-python docs/figures/look.py RUN "TEXT" [OTHER_RUN ...]   (needs playwright and chromium)
+python docs/figures/look.py RUN "TEXT"                   (needs playwright and chromium)
+python docs/figures/look.py --compare "TEXT" RUN ...     look-compare.png alone: subwords, the second run's sixth lit
 python docs/figures/look.py --film RUN                   look-film.png alone
 python docs/figures/look.py --picture RUN NUMBER         look-picture.png alone: a test picture of the built-in shapes
 """
@@ -51,11 +52,10 @@ def take(tab: Page, name: str, *, whole: bool = True) -> None:
     print(f"{file.name}: {file.stat().st_size / 1000:.0f} kB")
 
 
-def main(run: str, text: str, others: list[str]) -> None:
+def main(run: str, text: str) -> None:
     """Write docs/figures/look-*.png."""
-    alone, both = Path(tempfile.mkdtemp()) / "alone.html", Path(tempfile.mkdtemp()) / "both.html"
-    found = views([run, *others], text)
-    make_page(found[:1]).save(alone)
+    alone = Path(tempfile.mkdtemp()) / "alone.html"
+    make_page(views([run], text)).save(alone)
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
 
@@ -99,12 +99,6 @@ def main(run: str, text: str, others: list[str]) -> None:
         phone = visit(alone, viewport=PHONE, device_scale_factor=2)
         point(phone, 4)
         take(phone, "phone", whole=False)
-        if others:
-            make_page(found).save(both)
-            tab = visit(both)
-            tab.locator("[data-run='1'] [data-side=query] .word").nth(5).hover()
-            tab.wait_for_timeout(200)
-            take(tab, "compare")
         browser.close()
 
 
@@ -120,8 +114,14 @@ def take_picture(run: str, number: int) -> None:
     take_alone(make_picture_page([jumok.load(run).explain(file).view(Path(run).name)]), "picture")
 
 
-def take_alone(page: Made, name: str) -> None:
-    """Take a page as it opens."""
+def take_compare(text: str, runs: list[str]) -> None:
+    """Write docs/figures/look-compare.png."""
+    sixth = "[data-run='1'] [data-side=query] .word >> nth=5"
+    take_alone(make_page(views(runs, text), words=False), "compare", pointed=sixth)
+
+
+def take_alone(page: Made, name: str, *, pointed: str = "") -> None:
+    """Take a page as it opens, or with something pointed at."""
     file = Path(tempfile.mkdtemp()) / "page.html"
     page.save(file)
     with sync_playwright() as driver:
@@ -129,6 +129,9 @@ def take_alone(page: Made, name: str) -> None:
         tab = browser.new_context(viewport=WIDE).new_page()
         tab.goto(file.as_uri())
         tab.wait_for_selector("html[data-ready]")
+        if pointed:
+            tab.hover(pointed)
+            tab.wait_for_timeout(200)
         take(tab, name)
         browser.close()
 
@@ -138,5 +141,7 @@ if __name__ == "__main__":
         take_film(sys.argv[2])
     elif sys.argv[1] == "--picture":
         take_picture(sys.argv[2], int(sys.argv[3]))
+    elif sys.argv[1] == "--compare":
+        take_compare(sys.argv[2], sys.argv[3:])
     else:
-        main(sys.argv[1], sys.argv[2], sys.argv[3:])
+        main(sys.argv[1], sys.argv[2])
