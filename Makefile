@@ -7,7 +7,7 @@ PIP = .venv/bin/pip install --quiet --disable-pip-version-check -c constraints.t
 JUMOK = .venv/bin/jumok
 RUN = runs/dates-transformer
 
-PART = transformer translation startup recurrent language generation pictures
+PART = transformer translation startup recurrent language generation images
 
 .PHONY: run test test-slow lint bench clean
 

@@ -1,4 +1,4 @@
-"""How much data each model for pictures needs: accuracy against the share of the training pictures, one line a model.
+"""How much data each model for images needs: accuracy against the share of the training images, one line a model.
 
     python benchmarks/data_amount.py --data FOLDER --png docs/figures/data-amount.png
 
@@ -16,7 +16,7 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 MODELS = {"vit": "ViT", "swin": "Swin", "mixer": "MLP-Mixer", "cnn": "CNN"}
-SETS = {"mnist": 55_000, "cifar10": 45_000}  # training pictures
+SETS = {"mnist": 55_000, "cifar10": 45_000}  # training images
 SHARES = (0.01, 0.1, 1.0)
 
 
@@ -84,7 +84,7 @@ def draw(results: list[dict[str, Any]], path: Path) -> None:
                 found = [r["accuracy"] for r in results if (r["set"], r["model"], r["share"]) == (name, model, share)]
                 means.append(sum(found) / max(len(found), 1))
             axes.plot([100 * share for share in SHARES], means, marker="o", label=MODELS[model])
-        axes.set(xscale="log", xlabel="% of the training pictures", ylabel="val accuracy, %", title=name)
+        axes.set(xscale="log", xlabel="% of the training images", ylabel="val accuracy, %", title=name)
         axes.set_xticks([100 * share for share in SHARES], [f"{100 * share:g}" for share in SHARES])
         axes.grid(alpha=0.3)
         axes.legend(fontsize=8)

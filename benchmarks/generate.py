@@ -27,7 +27,7 @@ def cached(sizes: dict[str, int]) -> tuple[Any, Callable[[int], int]]:
     """Return a model and what writes so many tokens with it, through the decoding engine."""
     from jumok.config import DecodingConfig
     from jumok.decoding.engine import stream
-    from jumok.nn.lean import lay_out
+    from jumok.decoding.lean import lay_out
 
     model = jumok_model(sizes)
     lay_out(model)  # as jumok generate does

@@ -97,7 +97,7 @@ def translate_length(length: int) -> dict[str, float]:
     import torch
 
     from jumok.config import DecodingConfig
-    from jumok.data.tokenizer import END, PAD, START
+    from jumok.data.text.tokenizer import END, PAD, START
     from jumok.decoding.engine import stream
     from jumok.tasks.pairs import collate
 
@@ -138,7 +138,7 @@ def start_training(folder: Path, fresh: bool) -> dict[str, float]:
 
     from rich.console import Console
 
-    from jumok.job import prepare_job
+    from jumok.runs.job import prepare_job
 
     told: list[float] = []
     started = time.perf_counter()

@@ -15,7 +15,7 @@ from contest import HERE, OURS, Entry, build_peers, find_data, hold, save, speed
 from texts import write_texts
 
 from jumok.errors import JumokError
-from jumok.job import Job, prepare_job
+from jumok.runs.job import Job, prepare_job
 
 RECIPE = HERE / "multi30k-recurrent.toml"
 SCORES = {  # what each toolkit calls the same score

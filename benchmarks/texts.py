@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from jumok.data.store import PairStore
-from jumok.data.tokenizer import SPECIALS, Tokenizer
-from jumok.job import Job
+from jumok.data.text.tokenizer import SPECIALS, Tokenizer
+from jumok.runs.job import Job
 
 
 def write_texts(training: Job, folder: Path) -> int:

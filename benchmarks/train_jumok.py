@@ -9,8 +9,8 @@ from rich.console import Console
 from stopwatch import EnoughError, Stopwatch, read_job, write_result
 
 import jumok
-from jumok.job import prepare_job
 from jumok.nn.batch import PairBatch, TextBatch
+from jumok.runs.job import prepare_job
 
 
 class TimedBatches:
@@ -42,7 +42,7 @@ class OneBatch:
 
 
 def measure(batch: Any) -> tuple[int, int, int]:
-    """Return a batch's examples, target tokens and target cells; of pictures, their number."""
+    """Return a batch's examples, target tokens and target cells; of images, their number."""
     if isinstance(batch, TextBatch):
         return len(batch.targets), batch.targets.numel(), batch.targets.numel()
     if not isinstance(batch, PairBatch):

@@ -15,7 +15,7 @@ from contest import HERE, OURS, Entry, build_peers, find_data, hold, save, speed
 from texts import write_texts
 
 from jumok.errors import JumokError
-from jumok.job import Job, prepare_job
+from jumok.runs.job import Job, prepare_job
 
 SIZES = ("tiny", "small", "base")
 DRIVERS = {

@@ -13,9 +13,9 @@ _HOMES = {
     "evaluate": "jumok.api",
     "load": "jumok.api",
     "train": "jumok.api",
-    "AttentionMap": "jumok.nn.record",
-    "AttentionRecord": "jumok.nn.record",
-    "observe": "jumok.nn.observe",
+    "AttentionMap": "jumok.inspection.record",
+    "AttentionRecord": "jumok.inspection.record",
+    "observe": "jumok.inspection.observe",
     "load_record": "jumok.lens.storage",
     "save_record": "jumok.lens.storage",
     "show": "jumok.lens.showing",
@@ -40,10 +40,10 @@ __all__ = [
 if TYPE_CHECKING:
     from jumok.api import Predictor, check, compare, evaluate, load, train
     from jumok.errors import JumokError
+    from jumok.inspection.observe import observe
+    from jumok.inspection.record import AttentionMap, AttentionRecord
     from jumok.lens.showing import show
     from jumok.lens.storage import load_record, save_record
-    from jumok.nn.observe import observe
-    from jumok.nn.record import AttentionMap, AttentionRecord
 
 
 def __getattr__(name: str) -> Any:

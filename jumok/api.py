@@ -12,23 +12,23 @@ from rich.console import Console
 
 from jumok.catalogue import MODELS, TASKS, model_class, task_class
 from jumok.config import DecodingConfig, TokenizerConfig, TrainingConfig
+from jumok.config.recipe import build_recipe, find_recipe
 from jumok.errors import ConfigError, RunError
-from jumok.job import Job, build_model, check_same_tokenizer, folders_for, prepare_job, silent, start_from
-from jumok.loading import load, load_for, predictor_class
-from jumok.nn.device import choose_device
 from jumok.predictors.base import Predictor
-from jumok.recipe import build_recipe, find_recipe
-from jumok.run import Run, load_recipe
-from jumok.shelf import find_run
+from jumok.runs.device import choose_device
+from jumok.runs.job import Job, build_model, check_same_tokenizer, folders_for, prepare_job, silent, start_from
+from jumok.runs.loading import load, load_for, predictor_class
+from jumok.runs.run import Run, load_recipe
+from jumok.runs.shipped import find_run
 from jumok.training.average import model_tensors
 from jumok.training.checkpoint import Checkpoints
 
 if TYPE_CHECKING:
-    from jumok.comparison import Comparison
     from jumok.data.corpora import Progress
-    from jumok.doctor import Report
     from jumok.export.parity import Parity
     from jumok.lens.film import Film
+    from jumok.workflows.check import Report
+    from jumok.workflows.compare import Comparison
 
 __all__ = [
     "Job",
@@ -68,14 +68,14 @@ def train(
 
 def open_film(run: str | Path) -> "Film":
     """Return how the attention of a run grew on the probes kept at its evaluations (training.probes)."""
-    from jumok.filming import open_film
+    from jumok.workflows.film import open_film
 
     return open_film(find_run(run).folder)
 
 
 def import_model(folder: str | Path, run: str | Path) -> tuple[Predictor, list[str]]:
     """Bring in a GPT-2, BERT, ViT or Swin from a local folder of Hugging Face's layout; return it and the parts it did not have."""
-    from jumok.export.huggingface import read_folder
+    from jumok.export.from_huggingface import read_folder
 
     target = Path(run)
     if Run.exists(target):
@@ -115,7 +115,7 @@ def export(
 ) -> "Parity":
     """Write a translator into folder for another engine, and return how alike the two answer held-out sentences."""
     from jumok.data.files import read_lines
-    from jumok.exporting import export_run
+    from jumok.workflows.export import export_run
 
     predictor = load(run, checkpoint=checkpoint)
     look_in(predictor, data)
@@ -175,9 +175,9 @@ def compare(
 
     to is the target language of runs that have several. png draws BLEU against the length of the source. progress is told run, sentences done since the last call, and all.
     """
-    from jumok.comparison import compare_runs, draw_lengths, name_runs
-    from jumok.lens.picture import check_can_draw
+    from jumok.lens.figure import check_can_draw
     from jumok.predictors.translator import Translator
+    from jumok.workflows.compare import compare_runs, draw_lengths, name_runs
 
     names = name_runs(runs)
     if png is not None:
@@ -203,7 +203,7 @@ def check(
     recipe: str | Path, *, data: str | Path | None = None, overrides: Sequence[str] = (), progress: "Progress" = silent
 ) -> "Report":
     """Examine a recipe and its data before a run; writes nothing but the cache."""
-    from jumok.doctor import examine
+    from jumok.workflows.check import examine
 
     given = load_recipe(recipe, tuple(overrides))
     folders = folders_for(given, find_recipe(recipe), data)

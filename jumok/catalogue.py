@@ -34,11 +34,11 @@ class Shipped:
 
 
 MODELS = {
-    "cnn": Entry("a small residual CNN, the yardstick for pictures (He et al. 2016)", "jumok.models.cnn:CNN"),
+    "cnn": Entry("a small residual CNN, the yardstick for images (He et al. 2016)", "jumok.models.cnn:CNN"),
     "mixer": Entry("MLP-Mixer: patches mixed without attention (Tolstikhin et al. 2021)", "jumok.models.mixer:Mixer"),
-    "swin": Entry("Swin: attention in shifted windows of a picture (Liu et al. 2021)", "jumok.models.swin:Swin"),
+    "swin": Entry("Swin: attention in shifted windows of an image (Liu et al. 2021)", "jumok.models.swin:Swin"),
     "vit": Entry(
-        "Vision Transformer: a picture as a sequence of patches (Dosovitskiy et al. 2021)", "jumok.models.vit:ViT"
+        "Vision Transformer: an image as a sequence of patches (Dosovitskiy et al. 2021)", "jumok.models.vit:ViT"
     ),
     "bert": Entry("the encoder alone: fills gaps, names classes (Devlin et al. 2019)", "jumok.models.bert:Bert"),
     "gpt": Entry("the decoder alone, which writes on (Radford et al. 2018, 2019)", "jumok.models.gpt:GPT"),
@@ -54,14 +54,14 @@ MODELS = {
 }
 
 TASKS = {
-    "picture-classification": Entry(
-        "the class of a picture", "jumok.tasks.picture_classification:PictureClassification"
-    ),
+    "image-classification": Entry("the class of an image", "jumok.tasks.image_classification:ImageClassification"),
     "text-classification": Entry(
         "the class of a text, or of two", "jumok.tasks.text_classification:TextClassification"
     ),
-    "masked-language": Entry("the hidden words of a text", "jumok.tasks.masked_language:MaskedLanguage"),
-    "language": Entry("what comes next in running text", "jumok.tasks.language:Language"),
+    "masked-language-modeling": Entry(
+        "the hidden words of a text", "jumok.tasks.masked_language_modeling:MaskedLanguageModeling"
+    ),
+    "language-modeling": Entry("what comes next in running text", "jumok.tasks.language_modeling:LanguageModeling"),
     "translation": Entry("one sequence of tokens into another", "jumok.tasks.translation:Translation"),
 }
 
@@ -75,7 +75,7 @@ DATASETS = {
 }
 
 
-SHIPPED = {  # python -m jumok.shipping RUN FOLDER makes the folders
+SHIPPED = {  # python -m jumok.workflows.ship RUN FOLDER makes the folders
     "ko-en": Shipped("Korean → English, everyday sentences", "translator", "en"),
     "en-ko": Shipped("English → Korean, everyday sentences", "translator", "ko"),
     "fr-en": Shipped("French → English, everyday sentences", "translator", "en"),

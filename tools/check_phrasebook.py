@@ -10,7 +10,7 @@ from pathlib import Path
 
 from jumok.data.files import read_lines
 
-PHRASEBOOK = Path(__file__).parent.parent / "jumok" / "data" / "phrasebook.tsv"
+PHRASEBOOK = Path(__file__).parent.parent / "jumok" / "data" / "builtin" / "phrasebook.tsv"
 
 
 def plain(text: str) -> str:

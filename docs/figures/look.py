@@ -1,9 +1,9 @@
-"""Take the pictures of docs/look.md: each view of a page, in a real browser.
+"""Take the images of docs/look.md: each view of a page, in a real browser.
 
 python docs/figures/look.py RUN "TEXT"                   (needs playwright and chromium)
 python docs/figures/look.py --compare "TEXT" RUN ...     look-compare.png alone: subwords, the second run's sixth lit
 python docs/figures/look.py --film RUN                   look-film.png alone
-python docs/figures/look.py --picture RUN NUMBER         look-picture.png alone: a test picture of the built-in shapes
+python docs/figures/look.py --image RUN NUMBER         look-image.png alone: a test image of the built-in shapes
 """
 
 import shutil
@@ -17,11 +17,11 @@ from playwright.sync_api import Page, sync_playwright
 import jumok
 from jumok.api import open_film
 from jumok.config import DecodingConfig
-from jumok.data import shapes
+from jumok.data.builtin import shapes
 from jumok.lens.film_page import make_film_page
 from jumok.lens.html import Page as Made
 from jumok.lens.html import make_page
-from jumok.lens.picture_page import make_picture_page
+from jumok.lens.image_page import make_image_page
 
 HERE = Path(__file__).parent
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
@@ -47,8 +47,8 @@ def point(tab: Page, place: int) -> None:
 def take(tab: Page, name: str, *, whole: bool = True) -> None:
     file = HERE / f"look-{name}.png"
     tab.screenshot(path=file, full_page=whole)
-    with Image.open(file) as picture:  # 200 colours are enough, and a third of the size
-        picture.convert("RGB").quantize(200).save(file, optimize=True)
+    with Image.open(file) as image:  # 200 colours are enough, and a third of the size
+        image.convert("RGB").quantize(200).save(file, optimize=True)
     print(f"{file.name}: {file.stat().st_size / 1000:.0f} kB")
 
 
@@ -107,11 +107,11 @@ def take_film(run: str) -> None:
     take_alone(make_film_page(open_film(run), name=Path(run).name), "film")
 
 
-def take_picture(run: str, number: int) -> None:
-    """Write docs/figures/look-picture.png."""
+def take_image(run: str, number: int) -> None:
+    """Write docs/figures/look-image.png."""
     file = Path(tempfile.mkdtemp()) / "shapes.png"
     shapes.draw(shapes.scene("test", number)).save(file)
-    take_alone(make_picture_page([jumok.load(run).explain(file).view(Path(run).name)]), "picture")
+    take_alone(make_image_page([jumok.load(run).explain(file).view(Path(run).name)]), "image")
 
 
 def take_compare(text: str, runs: list[str]) -> None:
@@ -139,8 +139,8 @@ def take_alone(page: Made, name: str, *, pointed: str = "") -> None:
 if __name__ == "__main__":
     if sys.argv[1] == "--film":
         take_film(sys.argv[2])
-    elif sys.argv[1] == "--picture":
-        take_picture(sys.argv[2], int(sys.argv[3]))
+    elif sys.argv[1] == "--image":
+        take_image(sys.argv[2], int(sys.argv[3]))
     elif sys.argv[1] == "--compare":
         take_compare(sys.argv[2], sys.argv[3:])
     else:

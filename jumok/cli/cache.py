@@ -10,7 +10,7 @@ def cache(
 
     Example: [bold]jumok cache --clear[/bold]
     """
-    from jumok.data.cache import cache_entries, cache_root, cache_size, clear_cache
+    from jumok.cache import cache_entries, cache_root, cache_size, clear_cache
 
     if clear:
         freed = clear_cache()

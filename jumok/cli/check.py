@@ -8,7 +8,7 @@ import typer
 from jumok.cli.display import counting, error_console, print_table, recipe_names, standard_console
 
 if TYPE_CHECKING:
-    from jumok.doctor import Report
+    from jumok.workflows.check import Report
 
 
 def check(

@@ -1,4 +1,4 @@
-"""`jumok classify`: name the classes of texts or pictures."""
+"""`jumok classify`: name the classes of texts or images."""
 
 import json
 import sys
@@ -22,8 +22,8 @@ def classify(
     run: Path = typer.Argument(..., help="A run's folder.", autocompletion=run_folders),
     inputs: list[str] = typer.Argument(
         None,
-        metavar="[TEXT|PICTURE]...",
-        help="Texts, or picture files and folders of them, as the run is for; none: a line of standard input each.",
+        metavar="[TEXT|IMAGE]...",
+        help="Texts, or image files and folders of them, as the run is for; none: a line of standard input each.",
     ),
     in_file: Path | None = typer.Option(None, "--in", help="Read lines from a file (.gz allowed)."),
     out_file: Path | None = typer.Option(None, "--out", help="Write verdicts to a file."),
@@ -31,10 +31,10 @@ def classify(
     checkpoint: str = typer.Option("best", "--checkpoint", help="best, last or step-N."),
     as_json: bool = typer.Option(False, "--json", help="Print a JSON object for each."),
 ) -> None:
-    """Name the class of each text or picture: class, probability and text or file, with tabs between.
+    """Name the class of each text or image: class, probability and text or file, with tabs between.
 
-    The run decides whether its arguments are texts or pictures. A model of two texts takes them with a tab between.
-    A picture that cannot be read is named, the others are classified, and the exit code is 1.
+    The run decides whether its arguments are texts or images. A model of two texts takes them with a tab between.
+    An image that cannot be read is named, the others are classified, and the exit code is 1.
 
     Example: [bold]jumok classify runs/nsmc-bert "정말 재미있어요"[/bold]
 
@@ -43,8 +43,8 @@ def classify(
     from jumok import api
     from jumok.errors import ConfigError
     from jumok.predictors.base import Classifier
-    from jumok.predictors.classifier import TextClassifier
-    from jumok.predictors.picture_classifier import PictureClassifier
+    from jumok.predictors.image_classifier import ImageClassifier
+    from jumok.predictors.text_classifier import TextClassifier
 
     if inputs and in_file:
         raise ConfigError("give texts or --in FILE, not both")
@@ -57,11 +57,11 @@ def classify(
     with output(out_file) as write, nullcontext(None) if silent else bar(console, "reading", total) as advance:
         for chunk in chunks(inputs, in_file):
             tell = advance or (lambda count: None)
-            if isinstance(classifier, PictureClassifier):
+            if isinstance(classifier, ImageClassifier):
                 names = list(map(str, classifier.find(chunk)))
                 verdicts = classifier.classify(names, progress=tell, warn=partial(_warn, console))
                 for name, verdict in zip(names, verdicts, strict=True):
-                    write(_line("picture", name, verdict, top=top, as_json=as_json))
+                    write(_line("image", name, verdict, top=top, as_json=as_json))
                     unread += verdict is None
                 continue
             assert isinstance(classifier, TextClassifier)

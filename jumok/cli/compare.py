@@ -8,8 +8,8 @@ import typer
 from jumok.cli.display import bar, error_console, run_folders
 
 if TYPE_CHECKING:
-    from jumok.comparison import Comparison, RunResult
     from jumok.evaluation.significance import Significance
+    from jumok.workflows.compare import Comparison, RunResult
 
 COLUMNS = (
     "run", "parameters", "minutes", "BLEU", "p", "longest fifth", "chrF", "p", "training tok/s", "translation tok/s",

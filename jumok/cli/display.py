@@ -14,7 +14,7 @@ WIDEST = 10_000  # columns of a table
 
 
 def standard_console() -> Console:
-    """Return the console for results: standard output, with users' text left as it is (no :dog: turned into a picture)."""
+    """Return the console for results: standard output, with users' text left as it is (no :dog: turned into an image)."""
     return Console(highlight=False, emoji=False, markup=False)
 
 
@@ -36,7 +36,7 @@ def recipe_names(incomplete: str) -> list[str]:
 
 def run_folders(incomplete: str) -> list[str]:
     """Return run folders and shipped models that begin with what is typed."""
-    from jumok.shelf import known_runs
+    from jumok.runs.shipped import known_runs
 
     return sorted(name for name in known_runs().values() if name.startswith(incomplete))
 

@@ -63,9 +63,9 @@ def evaluate(
         return
     name = split if source is None else "files"
     show = {
-        "language": show_language,
-        "masked-language": show_gaps,
-        "picture-classification": show_classes,
+        "language-modeling": show_language,
+        "masked-language-modeling": show_gaps,
+        "image-classification": show_classes,
         "text-classification": show_classes,
         "translation": show_translation,
     }[predictor.run.recipe.task]
@@ -97,14 +97,14 @@ def show_classes(name: str, split: str, scores: dict[str, Any]) -> None:
     """Print one table's scores for people."""
     from rich.table import Table
 
-    pictures = "top5" in scores
-    typer.echo(f"{name} ({split}), {scores['examples']:,} {'pictures' if pictures else 'texts'}")
-    five = f"   among the first five {scores['top5']:.2f} %" if pictures and len(scores["labels"]) > 5 else ""
+    images = "top5" in scores
+    typer.echo(f"{name} ({split}), {scores['examples']:,} {'images' if images else 'texts'}")
+    five = f"   among the first five {scores['top5']:.2f} %" if images and len(scores["labels"]) > 5 else ""
     typer.echo(
         f"  accuracy {scores['accuracy']:.2f} %   macro-F1 {scores['macro_f1']:.2f} %   loss {scores['loss']:.4f}{five}"
     )
     if scores.get("broken"):
-        typer.echo(f"  {scores['broken']:,} pictures cannot be used and are left out")
+        typer.echo(f"  {scores['broken']:,} images cannot be used and are left out")
     baselines = scores["baselines"]
     compared = [f"{label} {baselines[label]:.2f} %" for label in ("majority", "n-grams") if label in baselines]
     if compared:

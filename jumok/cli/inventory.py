@@ -22,7 +22,7 @@ def inventory(
     from rich.table import Table
 
     from jumok.catalogue import DATASETS, MODELS, SHIPPED, TASKS
-    from jumok.recipe import shipped_recipes
+    from jumok.config.recipe import shipped_recipes
 
     groups = {
         "models": {name: entry.summary for name, entry in MODELS.items()},

@@ -1,4 +1,4 @@
-"""`jumok look`: see where a model looked while it translated, or in a picture that it named."""
+"""`jumok look`: see where a model looked while it translated, or in an image that it named."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ def look(
     given: list[str] = typer.Argument(
         ...,
         metavar="RUN... TEXT",
-        help="A run's folder, or several to compare; then the sentence to translate, or the picture to name (none with --film).",
+        help="A run's folder, or several to compare; then the sentence to translate, or the image to name (none with --film).",
         autocompletion=run_folders,
     ),
     to: str = typer.Option("", "--to", help="The target language of a run that has several."),
@@ -20,7 +20,7 @@ def look(
         "", "--kind", help="cross or recurrent (output looks at source: the default), encoder, decoder; window (Swin)."
     ),
     layer: int | None = typer.Option(
-        None, "--layer", min=1, help="One layer, counted from 1; the mean of all otherwise, of a picture their rollout."
+        None, "--layer", min=1, help="One layer, counted from 1; the mean of all otherwise, of an image their rollout."
     ),
     head: int | None = typer.Option(None, "--head", min=1, help="One head, counted from 1; the mean of all otherwise."),
     words: bool | None = typer.Option(
@@ -39,15 +39,15 @@ def look(
     beam: int | None = typer.Option(None, "--beam", min=1, help="Hypotheses kept; 1 = greedy."),
     checkpoint: str = typer.Option("best", "--checkpoint", help="best, last or step-N."),
     html: Path | None = typer.Option(
-        None, "--html", help="Write a page of all layers and heads to this one file: text or picture."
+        None, "--html", help="Write a page of all layers and heads to this one file: text or image."
     ),
     open_page: bool = typer.Option(False, "--open", help="Open the page in the browser."),
     png: Path | None = typer.Option(None, "--png", help="Draw it to this file instead."),
     as_json: bool = typer.Option(False, "--json", help="Print the weights as JSON."),
 ) -> None:
-    """Draw the attention of a translation: a line an output token, a column a source token. Of a picture (ViT, Swin): a heat map.
+    """Draw the attention of a translation: a line an output token, a column a source token. Of an image (ViT, Swin): a heat map.
 
-    With --open or --html it is a page: point at a word, or at a patch of the picture, and see where it looks.
+    With --open or --html it is a page: point at a word, or at a patch of the image, and see where it looks.
 
     Example: [bold]jumok look runs/dates-transformer "2026년 11월 15일"[/bold]
 
@@ -63,19 +63,19 @@ def look(
 
     Example: [bold]jumok look runs/cifar10-vit cat.jpg --png cat-heat.png[/bold]
 
-    Example: [bold]jumok look runs/cifar10-vit runs/cifar10-swin cat.jpg --open[/bold] (both on one picture)
+    Example: [bold]jumok look runs/cifar10-vit runs/cifar10-swin cat.jpg --open[/bold] (both on one image)
     """  # fmt: skip
     from jumok import api
     from jumok.cli.look_film import look_at_film
-    from jumok.cli.look_page import check_can_write, write_page, write_picture_page
-    from jumok.cli.look_picture import look_at_picture
+    from jumok.cli.look_image import look_at_image
+    from jumok.cli.look_page import check_can_write, write_image_page, write_page
     from jumok.cli.look_text import Wanted, explain_with, look_at_answer
-    from jumok.comparison import name_runs
     from jumok.config import DecodingConfig
     from jumok.errors import ConfigError
-    from jumok.lens.picture import check_can_draw
-    from jumok.predictors.picture_classifier import PictureClassifier
+    from jumok.lens.figure import check_can_draw
+    from jumok.predictors.image_classifier import ImageClassifier
     from jumok.predictors.translator import Translator
+    from jumok.workflows.compare import name_runs
 
     if html is not None:
         check_can_write(html)
@@ -96,23 +96,23 @@ def look(
     if png is not None and len(runs) > 1:
         raise ConfigError(f"--png draws one run, {len(runs)} are given; --html shows them side by side")
     page, names = html is not None or open_page, name_runs(runs) if len(runs) > 1 else [Path(runs[0]).resolve().name]
-    views, pictures = [], []
+    views, images = [], []
     predictors = [api.load(run, checkpoint=checkpoint) for run in runs]
-    if len({isinstance(predictor, PictureClassifier) for predictor in predictors}) > 1:
-        raise ConfigError("some of the runs name pictures and some do not; look at one kind at a time")
+    if len({isinstance(predictor, ImageClassifier) for predictor in predictors}) > 1:
+        raise ConfigError("some of the runs name images and some do not; look at one kind at a time")
     for run, name, predictor in zip(runs, names, predictors, strict=True):
-        if isinstance(predictor, PictureClassifier):
+        if isinstance(predictor, ImageClassifier):
             if to or target is not None or beam is not None or importance or words is not None:
                 raise ConfigError("--to, --target, --beam, --importance and --words are for translation")
             if len(runs) > 1 and not page:
-                raise ConfigError(f"{len(runs)} runs are given; --html FILE or --open shows them on one picture")
-            looked = look_at_picture(
+                raise ConfigError(f"{len(runs)} runs are given; --html FILE or --open shows them on one image")
+            looked = look_at_image(
                 predictor, text, kind=kind, layer=layer, head=head, png=png, as_json=as_json, drawn=not page
             )
-            pictures.append(looked.view(name))
+            images.append(looked.view(name))
             continue
         if not isinstance(predictor, Translator):
-            raise ConfigError(f"{run} is a run of {predictor.run.recipe.task}; look is for translation and pictures")
+            raise ConfigError(f"{run} is a run of {predictor.run.recipe.task}; look is for translation and images")
         changes = {"beam": beam} if beam else {}
         options = DecodingConfig.parse(predictor.options.model_dump() | changes, "decoding")
         explanation, worth = explain_with(
@@ -128,7 +128,7 @@ def look(
         wanted = Wanted(kind, layer, head, words=bool(words), name=name if len(runs) > 1 else "")
         look_at_answer(explanation, text, worth, wanted, png=png, as_json=as_json, drawn=not page)
         views.append(explanation.view(name, worth=worth))
-    if page and pictures:
-        write_picture_page(pictures, html, opened=open_page)
+    if page and images:
+        write_image_page(images, html, opened=open_page)
     elif page:
         write_page(views, html, words=words is not False, opened=open_page)

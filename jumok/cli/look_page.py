@@ -10,7 +10,7 @@ import typer
 
 if TYPE_CHECKING:
     from jumok.lens.html import Page
-    from jumok.lens.picture_view import PictureView
+    from jumok.lens.image_view import ImageView
     from jumok.lens.view import View
 
 
@@ -29,12 +29,12 @@ def write_page(views: "Sequence[View]", path: Path | None, *, words: bool, opene
     save_page(make_page(views, words=words), path, opened=opened)
 
 
-def write_picture_page(views: "Sequence[PictureView]", path: Path | None, *, opened: bool) -> None:
-    """Write the page of one run or several on a picture, and open it on request; without attention there is none."""
-    from jumok.lens.picture_page import make_picture_page
+def write_image_page(views: "Sequence[ImageView]", path: Path | None, *, opened: bool) -> None:
+    """Write the page of one run or several on an image, and open it on request; without attention there is none."""
+    from jumok.lens.image_page import make_image_page
 
     if any(view.record.maps for view in views):
-        save_page(make_picture_page(views), path, opened=opened)
+        save_page(make_image_page(views), path, opened=opened)
 
 
 def save_page(page: "Page", path: Path | None, *, opened: bool) -> None:

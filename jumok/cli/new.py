@@ -22,7 +22,7 @@ def new(
 
     from jumok.cli.display import counting, error_console
     from jumok.errors import ConfigError
-    from jumok.scaffold import new_recipe
+    from jumok.workflows.new import new_recipe
 
     path = out or Path(f"{source.name}-{target.name}.toml")
     if path.exists():

@@ -1,10 +1,10 @@
 """The schema of a recipe: one class a section."""
 
-from jumok.config.data import Corpus, GapData, LabelledData, LabelledFile, ParallelData, TextData, TextFile
 from jumok.config.decoding import DecodingConfig
-from jumok.config.model import ModelConfig, PairModelConfig, PictureModelConfig, TextModelConfig, check_multiple
-from jumok.config.pictures import Augment, PictureData, PictureFiles
+from jumok.config.image_data import Augment, ImageData, ImageFiles
+from jumok.config.model import ImageModelConfig, ModelConfig, PairModelConfig, TextModelConfig, check_multiple
 from jumok.config.section import Section
+from jumok.config.text_data import Corpus, LabelledData, LabelledFile, MaskedTextData, ParallelData, TextData, TextFile
 from jumok.config.tokenizer import TokenizerConfig
 from jumok.config.training import TrainingConfig
 
@@ -12,15 +12,15 @@ __all__ = [
     "Augment",
     "Corpus",
     "DecodingConfig",
-    "GapData",
+    "ImageData",
+    "ImageFiles",
+    "ImageModelConfig",
     "LabelledData",
     "LabelledFile",
+    "MaskedTextData",
     "ModelConfig",
     "PairModelConfig",
     "ParallelData",
-    "PictureData",
-    "PictureFiles",
-    "PictureModelConfig",
     "Section",
     "TextData",
     "TextFile",

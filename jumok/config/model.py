@@ -43,12 +43,12 @@ class TextModelConfig(ModelConfig):
     vocabulary: int = Field(0, ge=0, description="filled in from the tokenizer")
 
 
-class PictureModelConfig(ModelConfig):
-    """A model that reads a picture."""
+class ImageModelConfig(ModelConfig):
+    """A model that reads an image."""
 
-    FILLED_IN: ClassVar[tuple[str, ...]] = ("picture_size", "channels", "classes")
+    FILLED_IN: ClassVar[tuple[str, ...]] = ("image_size", "channels", "classes")
 
-    picture_size: int = Field(0, ge=0, description="filled in from data.size: pixels a side")
+    image_size: int = Field(0, ge=0, description="filled in from data.size: pixels a side")
     channels: int = Field(0, ge=0, description="filled in from the data: 1 for grey, 3 for colour")
     classes: int = Field(0, ge=0, description="filled in from the data")
 

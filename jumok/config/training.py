@@ -12,7 +12,7 @@ class TrainingConfig(Section):
 
     steps: int = Field(10_000, ge=1, description="optimizer steps in all")
     batch_tokens: int = Field(4096, ge=1, description="a batch's rows × the longer of its longest source and target")
-    batch_size: int = Field(0, ge=0, description="pictures a batch, for tasks on pictures; 0 = 128")
+    batch_size: int = Field(0, ge=0, description="images a batch, for tasks on images; 0 = 128")
     accumulate: int = Field(1, ge=1, description="batches whose gradients are summed for one step")
     optimizer: Literal["adam", "adamw", "muon"] = Field(
         "adam", description="muon: orthogonal steps for the layers' matrices, AdamW for the rest"

@@ -9,9 +9,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
+from jumok.cache import cached_folder
 from jumok.config import TokenizerConfig
-from jumok.data.cache import cached_folder
-from jumok.data.tokenizer import Tokenizer
+from jumok.data.text.tokenizer import Tokenizer
 
 Split = Literal["train", "val", "test"]
 Progress = Callable[[str, int], None]  # what is being done, and how many texts are through

@@ -73,7 +73,7 @@ MULTI30K_FILES = {
 DOWNLOADS: dict[str, Download] = {
     "multi30k": Download(
         name="multi30k",
-        description="captions of pictures in English, German, French and Czech: 29,000 to train, 1,014 to validate",
+        description="captions of images in English, German, French and Czech: 29,000 to train, 1,014 to validate",
         licence="no licence file; its home allows non-commercial research and teaching (github.com/multi30k/dataset)",
         files={path: RemoteFile(MULTI30K_HOME + path, *known) for path, known in MULTI30K_FILES.items()},
     ),

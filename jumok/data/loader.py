@@ -62,7 +62,7 @@ class Loader:
             answer = connection.recv()
         except (EOFError, OSError):
             raise TrainingError(
-                "a process that prepares pictures died, perhaps for want of memory; go on with --resume, with "
+                "a process that prepares images died, perhaps for want of memory; go on with --resume, with "
                 "data.loaders = 0 or a smaller training.batch_size"
             ) from None
         if isinstance(answer, BaseException):

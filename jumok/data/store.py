@@ -18,8 +18,8 @@ from typing import IO, Any, NamedTuple, Self
 import numpy as np
 
 from jumok.config import ParallelData
-from jumok.data.sources import tidy
-from jumok.data.tokenizer import Tokenizer
+from jumok.data.text.sources import tidy
+from jumok.data.text.tokenizer import Tokenizer
 from jumok.errors import DataError
 
 FORMAT = 1

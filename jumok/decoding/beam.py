@@ -14,8 +14,8 @@ Rows compete by log-probability, since they are equally long; hypotheses by thei
 import torch
 from torch import Tensor
 
+from jumok.decoding.hypotheses import Choice, Rows, Step
 from jumok.decoding.logits import likeliest
-from jumok.decoding.rows import Choice, Rows, Step
 
 # N sentences · W width of the beam · R = N × W rows · V vocabulary · K tokens of a row · C candidates of a sentence
 

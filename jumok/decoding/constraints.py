@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from jumok.decoding.rows import Rows
+from jumok.decoding.hypotheses import Rows
 
 # R rows · V vocabulary · T tokens written · W windows · n size of an n-gram
 

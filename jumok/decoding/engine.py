@@ -13,9 +13,9 @@ import torch
 from torch import Tensor
 
 from jumok.config import DecodingConfig
-from jumok.decoding.rows import Hypothesis
+from jumok.decoding.hypotheses import Hypothesis
 from jumok.decoding.search import ObservedExtend, Search
-from jumok.nn.state import StepDecoder
+from jumok.decoding.state import StepDecoder
 
 
 def generate(

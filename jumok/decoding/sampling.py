@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from jumok.config import DecodingConfig
+from jumok.decoding.hypotheses import Choice, Rows, Step
 from jumok.decoding.logits import likeliest, log_sums
-from jumok.decoding.rows import Choice, Rows, Step
 
 # R rows · V vocabulary · K tokens on the shortlist · C choices
 

@@ -3,7 +3,7 @@
 encode → prefill (start and prefix) → [extend → constrain → choose → select rows]* → hypotheses
 
 - A strategy (beam.py, sampling.py) chooses; constraints.py forbids; this file keeps the books.
-- A decoder that can search by itself (nn/frontier.py) does so, as long as nothing asks for a look at every step.
+- A decoder that can search by itself (decoding/frontier.py) does so, as long as nothing asks for a look at every step.
 - The books (Rows) live on the CPU, where they are small; logits and states stay on the model's device.
 """
 
@@ -16,12 +16,12 @@ from torch import Tensor
 from jumok.config import DecodingConfig
 from jumok.decoding.beam import Beam
 from jumok.decoding.constraints import Constraints
+from jumok.decoding.frontier import Ask, Frontier, Reached
+from jumok.decoding.hypotheses import Choice, Hypothesis, Rows, Step
 from jumok.decoding.logits import log_sums
-from jumok.decoding.rows import Choice, Hypothesis, Rows, Step
 from jumok.decoding.sampling import Greedy, Sampler
+from jumok.decoding.state import DecoderState, StepDecoder
 from jumok.errors import ConfigError
-from jumok.nn.frontier import Ask, Frontier, Reached
-from jumok.nn.state import DecoderState, StepDecoder
 
 # B new sentences · R rows · T room for tokens · P longest prefix · S source · n tokens at once · V vocabulary
 

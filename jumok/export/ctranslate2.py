@@ -11,9 +11,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from jumok.data.tokenizer import END, PAD, START, UNKNOWN
+from jumok.data.text.tokenizer import END, PAD, START, UNKNOWN
 from jumok.errors import MissingExtraError
-from jumok.export.usual import refuse_unusual
+from jumok.export.supported import refuse_unsupported
 
 PLACES = 4096  # of a sinusoid that has no end of its own
 
@@ -39,7 +39,7 @@ def write_ctranslate2(model: nn.Module, folder: Path) -> None:
     except ImportError:
         raise MissingExtraError("CTranslate2", "ctranslate2", "this export") from None
     config: Any = model.config
-    refuse_unusual(config, "CTranslate2")
+    refuse_unsupported(config, "CTranslate2")
     activations = {
         "relu": common_spec.Activation.RELU,
         "gelu": common_spec.Activation.GELU,

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from jumok.data.tokenizer import END, PAD, SPECIALS, START, UNKNOWN, Tokenizer
+from jumok.data.text.tokenizer import END, PAD, SPECIALS, START, UNKNOWN, Tokenizer
 from jumok.errors import DataError
 from jumok.export.sentencepiece import read_pieces, unigram_tokenizer
 

@@ -15,9 +15,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from jumok.data.tokenizer import END, PAD, START
+from jumok.data.text.tokenizer import END, PAD, START
 from jumok.errors import MissingExtraError
-from jumok.export.usual import refuse_unusual
+from jumok.export.supported import refuse_unsupported
 from jumok.nn.masks import padding_mask
 
 # B batch · S source · T written so far · L layers · H heads · d head width · V vocabulary
@@ -97,7 +97,7 @@ def _embed(embedding: Any, tokens: Tensor, places: Tensor) -> Tensor:
 def write_onnx(model: nn.Module, folder: Path) -> None:
     """Write the two graphs of a Transformer into folder."""
     config: Any = model.config
-    refuse_unusual(config, "jumok's ONNX export")
+    refuse_unsupported(config, "jumok's ONNX export")
     _need("onnxscript")
     folder.mkdir(parents=True, exist_ok=True)
     heads, width, layers = config.heads, config.width // config.heads, config.depths[1]

@@ -13,7 +13,7 @@ from typing import Any
 from tokenizers import AddedToken, Regex, decoders, models, normalizers, pre_tokenizers
 from tokenizers import Tokenizer as Library
 
-from jumok.data.tokenizer import SPECIALS, UNKNOWN, Tokenizer
+from jumok.data.text.tokenizer import SPECIALS, UNKNOWN, Tokenizer
 from jumok.errors import DataError
 
 NORMAL, UNIGRAM = 1, 1  # kinds of pieces and of models, as SentencePiece numbers them

@@ -14,10 +14,10 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from jumok.config import DecodingConfig
-from jumok.data.tokenizer import END, PAD, SPECIALS, START, UNKNOWN, Tokenizer
+from jumok.data.text.tokenizer import END, PAD, SPECIALS, START, UNKNOWN, Tokenizer
 from jumok.errors import ConfigError, MissingExtraError
 from jumok.export.marian import CROSS, LAYER
-from jumok.export.usual import refuse_unusual
+from jumok.export.supported import refuse_unsupported
 
 PLACES = 1024  # of a sinusoid that has no end of its own
 ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "gelu-tanh": "gelu_new", "silu": "silu"}
@@ -28,7 +28,7 @@ def write_huggingface(
 ) -> None:
     """Write a Transformer and its tokenizer into folder as save_pretrained would."""
     config: Any = model.config
-    refuse_unusual(config, "Hugging Face's layout")
+    refuse_unsupported(config, "Hugging Face's layout")
     source, target = (json.loads(tokenizers[side].content) for side in ("source", "target"))
     if source != target:
         raise ConfigError(

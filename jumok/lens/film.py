@@ -14,7 +14,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
 from jumok.errors import DataError, RunError
-from jumok.nn.record import AttentionMap, AttentionRecord
+from jumok.inspection.record import AttentionMap, AttentionRecord
 
 FORMAT = 1
 HEAD = "jumok_frame"  # the one entry of the file's head that is ours

@@ -1,6 +1,6 @@
-"""Where a model looked in a picture: a heat map over it as a PNG, or in blocks on the terminal.
+"""Where a model looked in an image: a heat map over it as a PNG, or in blocks on the terminal.
 
-weights (H, Q, K) of one picture, or a rollout → a share for each cell (rows, columns) → laid over the pixels
+weights (H, Q, K) of one image, or a rollout → a share for each cell (rows, columns) → laid over the pixels
 """
 
 from collections.abc import Sequence
@@ -12,9 +12,9 @@ import torch
 from rich.text import Text
 from torch import Tensor
 
-from jumok.lens.picture import plain, save_png
+from jumok.inspection.record import AttentionMap, AttentionRecord, rollout
+from jumok.lens.figure import plain, save_png
 from jumok.lens.terminal import shade
-from jumok.nn.record import AttentionMap, AttentionRecord, rollout
 
 SIDE = 3.2  # inches
 Grid = tuple[int, int]
@@ -30,7 +30,7 @@ def chosen_heat(found: AttentionMap, head: int | None) -> Tensor:
 
 
 def heat_of(record: AttentionRecord) -> Tensor | None:
-    """Return how much each cell of the picture says to the verdict (rows, columns), by attention rollout; sums to 1.
+    """Return how much each cell of the image says to the verdict (rows, columns), by attention rollout; sums to 1.
 
     A model of windows halves its grid from stage to stage; the last stage's mean over cells is shown. None: there is no
     attention, or grids that follow each other in another way.
@@ -80,8 +80,8 @@ def draw_heat(heat: Tensor, *, colour: bool = True) -> Text:
     return drawing
 
 
-def picture_heat(pixels: np.ndarray, heat: Tensor, path: Path, *, title: str = "") -> None:
-    """Draw a picture (S, S, C) and beside it the same under its heat map (rows, columns)."""
+def image_heat(pixels: np.ndarray, heat: Tensor, path: Path, *, title: str = "") -> None:
+    """Draw an image (S, S, C) and beside it the same under its heat map (rows, columns)."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(2 * SIDE + 0.6, SIDE + 0.5), dpi=150, layout="constrained")
@@ -99,7 +99,7 @@ def picture_heat(pixels: np.ndarray, heat: Tensor, path: Path, *, title: str = "
     save_png(figure, path)
 
 
-def picture_grids(layers: Tensor, path: Path, *, title: str = "") -> None:
+def image_grids(layers: Tensor, path: Path, *, title: str = "") -> None:
     """Draw matrices (layers, P, P) side by side, blue below zero and red above."""
     from matplotlib.figure import Figure
 

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from jumok.errors import DataError
+from jumok.inspection.details import AttentionDetails
 from jumok.lens.packing import BITS, Packing
 from jumok.lens.view import NOTHING_TO_SHOW, Side, View
-from jumok.nn.parts import AttentionParts
 
 PIECES = Path(__file__).parent / "page"
 IMPORT = re.compile(r'^import \{ ([^}]*) \} from "\./([a-z]+)\.js";$', re.MULTILINE)
@@ -69,7 +69,7 @@ def bits_for(views: Sequence[View]) -> int:
     return max(min(8 * ROOM // max(numbers, 1), BITS), FEWEST_BITS)
 
 
-def numbers_of(parts: AttentionParts) -> int:
+def numbers_of(parts: AttentionDetails) -> int:
     """Return how many numbers the vectors of one map have."""
     return sum(part.numel() for part in (parts.query, parts.key, parts.value, parts.output))
 
@@ -160,7 +160,7 @@ def told_of(view: View, packing: Packing, *, exact: bool = True, bits: int = BIT
     }  # fmt: skip
 
 
-def _parts(parts: AttentionParts, packing: Packing, bits: int) -> dict[str, Any]:
+def _parts(parts: AttentionDetails, packing: Packing, bits: int) -> dict[str, Any]:
     """Return where the parts of one map lie."""
     return {
         "query": packing.rounded(parts.query, bits),

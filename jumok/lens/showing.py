@@ -1,16 +1,16 @@
-"""The page of whatever can be shown: a record of words or of a picture, an explanation.
+"""The page of whatever can be shown: a record of words or of an image, an explanation.
 
-AttentionRecord → View or PictureView → Page; Explanation → its own page
+AttentionRecord → View or ImageView → Page; Explanation → its own page
 """
 
 from typing import Any, Protocol
 
 from jumok.errors import ConfigError
+from jumok.inspection.record import AttentionRecord
 from jumok.lens.html import Page, make_page
-from jumok.lens.picture_page import make_picture_page
-from jumok.lens.picture_view import PictureView
+from jumok.lens.image_page import make_image_page
+from jumok.lens.image_view import ImageView
 from jumok.lens.view import View
-from jumok.nn.record import AttentionRecord
 
 
 class Explained(Protocol):
@@ -20,15 +20,15 @@ class Explained(Protocol):
         """Return the page that shows this."""
 
 
-def show(found: AttentionRecord | Explained, *, picture: Any = None) -> Page:
+def show(found: AttentionRecord | Explained, *, image: Any = None) -> Page:
     """Return the page of a record, or of an explanation.
 
-    picture is what the model saw (Pillow's, or an array of bytes): the page then shows attention over its cells. A record whose
+    image is what the model saw (Pillow's, or an array of bytes): the page then shows attention over its cells. A record whose
     maps know their grids has cells without it.
     """
     if isinstance(found, AttentionRecord):
-        if found.maps and (picture is not None or all(one.grid for one in found.maps)):
-            return make_picture_page([PictureView.of_record(found, picture)])
+        if found.maps and (image is not None or all(one.grid for one in found.maps)):
+            return make_image_page([ImageView.of_record(found, image)])
         return make_page([View.of_record(found)])
     if not hasattr(found, "page"):
         raise ConfigError(f"show takes a record of attention or an explanation, not a {type(found).__name__}")

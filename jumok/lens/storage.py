@@ -13,8 +13,8 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from jumok.errors import DataError
-from jumok.nn.parts import AttentionParts, PositionTable
-from jumok.nn.record import AttentionMap, AttentionRecord
+from jumok.inspection.details import AttentionDetails, PositionTable
+from jumok.inspection.record import AttentionMap, AttentionRecord
 
 FORMAT = 1
 HEAD = "jumok_record"  # the one entry of the file's head that is ours
@@ -66,7 +66,7 @@ def _taken_apart(found: Any, name: str, tensors: dict[str, Tensor]) -> dict[str,
         value = getattr(found, field.name)
         if isinstance(value, Tensor):
             tensors[f"{name}.{field.name}"] = value.detach().cpu().clone().contiguous()  # nothing is shared in a file
-        elif isinstance(value, AttentionParts):
+        elif isinstance(value, AttentionDetails):
             facts[field.name] = _taken_apart(value, f"{name}.{field.name}", tensors)
         else:
             facts[field.name] = value
@@ -83,7 +83,7 @@ def _map(facts: dict[str, Any], name: str, tensors: dict[str, Tensor]) -> Attent
     if facts.get("parts") is not None:
         query, key, value, output = (tensors[f"{name}.parts.{part}"] for part in ("query", "key", "value", "output"))
         mask, vector = (tensors.get(f"{name}.parts.{part}") for part in ("mask", "vector"))
-        parts = AttentionParts(query, key, value, output, float(facts["parts"]["scale"]), mask, vector)
+        parts = AttentionDetails(query, key, value, output, float(facts["parts"]["scale"]), mask, vector)
     where = str(facts["path"]), str(facts["kind"]), int(facts["layer"])
     return AttentionMap(*where, weights, queries, keys, (grid[0], grid[1]) if grid else None, parts)
 

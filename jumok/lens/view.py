@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from jumok.errors import ConfigError
-from jumok.nn.record import AttentionMap, AttentionRecord
+from jumok.inspection.record import AttentionMap, AttentionRecord
 
 NOTHING_TO_SHOW = "This model has no attention to show: all that its decoder knows of the source is one vector."
 

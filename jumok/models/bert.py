@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 from torch import Tensor, nn
 
 from jumok.config import TextModelConfig, check_multiple
-from jumok.nn.batch import GapBatch, LabelBatch
+from jumok.nn.batch import LabelBatch, MaskedBatch
 from jumok.nn.dropout import Dropout
 from jumok.nn.feedforward import ACTIVATIONS, Activation
 from jumok.nn.masks import mean_of, over_keys
@@ -65,7 +65,7 @@ class Bert(nn.Module):
     """Read a text both ways; find its hidden words, or name its class."""
 
     Config = BertConfig
-    tasks = ("masked-language", "text-classification")
+    tasks = ("masked-language-modeling", "text-classification")
 
     def __init__(self, config: BertConfig) -> None:
         super().__init__()
@@ -105,17 +105,17 @@ class Bert(nn.Module):
         """The longest sequence the model can take, or 0 where there is no end."""
         return self.places.limit
 
-    def forward(self, batch: GapBatch | LabelBatch) -> Tensor:
+    def forward(self, batch: MaskedBatch | LabelBatch) -> Tensor:
         """Return logits: (B, S, V) of every place's word, or (B, classes)."""
         logits: Tensor = self.project(self.features(batch))
         return logits
 
-    def features(self, batch: GapBatch | LabelBatch) -> Tensor:
+    def features(self, batch: MaskedBatch | LabelBatch) -> Tensor:
         """Return what is projected: (B, S, D) to fill gaps, or (B, D) to classify."""
         states = self.states(batch)
         return self.dropout(self.whole(states, batch.source_mask)) if self.config.classes else self.every_place(states)
 
-    def states(self, batch: GapBatch | LabelBatch) -> Tensor:
+    def states(self, batch: MaskedBatch | LabelBatch) -> Tensor:
         """Return the last layer's states (B, S, D)."""
         segments = torch.zeros_like(batch.source) if batch.segments is None else batch.segments
         embedded = self.places(self.scale * (self.table(batch.source) + self.segments(segments)))

@@ -1,6 +1,6 @@
-"""A small residual network (He et al. 2016): the yardstick that the attention models for pictures are held against.
+"""A small residual network (He et al. 2016): the yardstick that the attention models for images are held against.
 
-picture (B, C, H, W) → 3 × 3 convolution, where asked for 2 × 2 pooling
+image (B, C, H, W) → 3 × 3 convolution, where asked for 2 × 2 pooling
   → stages of residual blocks, each at half the resolution and twice the width → mean over places (B, D) → project → logits (B, classes)
 """
 
@@ -11,19 +11,19 @@ import torch.nn.functional as F
 from pydantic import Field
 from torch import Tensor, nn
 
-from jumok.config import PictureModelConfig
-from jumok.nn.batch import PictureBatch
+from jumok.config import ImageModelConfig
+from jumok.nn.batch import ImageBatch
 from jumok.nn.dropout import Dropout
 
-# B batch · C channels · H height · W width of the picture · D features of the last stage
+# B batch · C channels · H height · W width of the image · D features of the last stage
 
 
-class CNNConfig(PictureModelConfig):
+class CNNConfig(ImageModelConfig):
     """Sizes of a residual network."""
 
     PRESETS: ClassVar[dict[str, dict[str, Any]]] = {
         "digits": {"width": 16, "stages": 3, "blocks": 1},
-        "small-pictures": {"width": 64, "stages": 3, "blocks": 2, "stem_pool": True},
+        "small-images": {"width": 64, "stages": 3, "blocks": 2, "stem_pool": True},
     }
 
     name: Literal["cnn"] = "cnn"
@@ -36,9 +36,7 @@ class CNNConfig(PictureModelConfig):
     )
     stages: int = Field(3, ge=1)
     blocks: int = Field(2, ge=1, description="residual blocks a stage")
-    stem_pool: bool = Field(
-        False, description="halve the picture before the first stage: wider stages at the same cost"
-    )
+    stem_pool: bool = Field(False, description="halve the image before the first stage: wider stages at the same cost")
     dropout: float = Field(0.0, ge=0.0, lt=1.0, description="before the projection")
 
 
@@ -64,10 +62,10 @@ class ResidualBlock(nn.Module):
 
 
 class CNN(nn.Module):
-    """Classify a picture by convolutions; there is no attention to look at."""
+    """Classify an image by convolutions; there is no attention to look at."""
 
     Config = CNNConfig
-    tasks = ("picture-classification",)
+    tasks = ("image-classification",)
 
     def __init__(self, config: CNNConfig) -> None:
         super().__init__()
@@ -88,17 +86,17 @@ class CNN(nn.Module):
                 nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
         self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
-    def forward(self, batch: PictureBatch) -> Tensor:
+    def forward(self, batch: ImageBatch) -> Tensor:
         """Return logits (B, classes)."""
         logits: Tensor = self.project(self.features(batch))
         return logits
 
-    def features(self, batch: PictureBatch) -> Tensor:
+    def features(self, batch: ImageBatch) -> Tensor:
         """Return what is projected: (B, D)."""
-        x = batch.pictures.contiguous(memory_format=torch.channels_last)
+        x = batch.images.contiguous(memory_format=torch.channels_last)
         x = F.relu(self.stem_norm(self.stem(x)))
         if self.config.stem_pool:
-            x = F.max_pool2d(x, 2, ceil_mode=True)  # a picture of one pixel keeps it
+            x = F.max_pool2d(x, 2, ceil_mode=True)  # an image of one pixel keeps it
         x = self.blocks(x)
         pooled: Tensor = self.dropout(x.mean(dim=(2, 3)))
         return pooled

@@ -11,15 +11,15 @@ from pydantic import Field, model_validator
 from torch import Tensor, nn
 
 from jumok.config import TextModelConfig, check_multiple
+from jumok.decoding.lean import LeanStack, linear
+from jumok.decoding.state import KeyValueCache, Memory
+from jumok.inspection.observe import recorder_for
 from jumok.nn.batch import TextBatch
 from jumok.nn.embeddings import Embedding
 from jumok.nn.feedforward import Activation
-from jumok.nn.lean import LeanStack, linear
 from jumok.nn.masks import causal_mask
 from jumok.nn.norms import NormKind
-from jumok.nn.observe import recorder_for
 from jumok.nn.positions import PositionKind, Positions
-from jumok.nn.state import KeyValueCache, Memory
 from jumok.nn.transformer import Encoder, LayerOptions
 
 # B batch · R rows · T tokens · D width · V vocabulary
@@ -70,8 +70,8 @@ class GPT(nn.Module):
     """Say what comes next, after every token."""
 
     Config = GPTConfig
-    tasks = ("language",)
-    looks_at_source = False
+    tasks = ("language-modeling",)
+    attends_to_source = False
 
     def __init__(self, config: GPTConfig) -> None:
         super().__init__()

@@ -1,6 +1,6 @@
 """MLP-Mixer (Tolstikhin et al. 2021): patches mixed by plain feed-forward layers, across places and across features.
 
-picture (B, C, H, W) → patches (B, P, D) → [mix places: norm, transpose, P → hidden → P; mix features: norm, D → hidden → D]
+image (B, C, H, W) → patches (B, P, D) → [mix places: norm, transpose, P → hidden → P; mix features: norm, D → hidden → D]
   → norm → mean over patches (B, D) → project → logits (B, classes)
 """
 
@@ -10,22 +10,22 @@ import torch
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 
-from jumok.config import PictureModelConfig, check_multiple
-from jumok.nn.batch import PictureBatch
+from jumok.config import ImageModelConfig, check_multiple
+from jumok.nn.batch import ImageBatch
 from jumok.nn.dropout import Dropout, StochasticDepth, depth_rates
 from jumok.nn.feedforward import FeedForward
 from jumok.nn.norms import LayerNorm
 from jumok.nn.patches import Patches, PatchKind
 
-# B batch · C channels · H height · W width of the picture · P patches · D width
+# B batch · C channels · H height · W width of the image · P patches · D width
 
 
-class MixerConfig(PictureModelConfig):
+class MixerConfig(ImageModelConfig):
     """Sizes and options of an MLP-Mixer."""
 
     PRESETS: ClassVar[dict[str, dict[str, Any]]] = {
         "digits": {"patch_size": 4, "layers": 4, "width": 96, "feedforward": 192, "place_feedforward": 64},
-        "small-pictures": {"patch_size": 4, "layers": 8, "width": 192, "feedforward": 384, "place_feedforward": 96},
+        "small-images": {"patch_size": 4, "layers": 8, "width": 192, "feedforward": 384, "place_feedforward": 96},
         "small-16": {"patch_size": 16, "layers": 8, "width": 512, "feedforward": 2048, "place_feedforward": 256},
         "base-16": {"patch_size": 16, "layers": 12, "width": 768, "feedforward": 3072, "place_feedforward": 384},
     }
@@ -42,8 +42,8 @@ class MixerConfig(PictureModelConfig):
     stochastic_depth: float = Field(0.0, ge=0.0, lt=1.0, description="how often the last layer's parts are left out")
 
     @model_validator(mode="after")
-    def patches_tile_the_picture(self) -> Self:
-        check_multiple("data.size", self.picture_size, "model.patch_size", self.patch_size)
+    def patches_tile_the_image(self) -> Self:
+        check_multiple("data.size", self.image_size, "model.patch_size", self.patch_size)
         return self
 
 
@@ -71,15 +71,15 @@ class MixerLayer(nn.Module):
 
 
 class Mixer(nn.Module):
-    """Classify a picture by mixing its patches; there is no attention to look at."""
+    """Classify an image by mixing its patches; there is no attention to look at."""
 
     Config = MixerConfig
-    tasks = ("picture-classification",)
+    tasks = ("image-classification",)
 
     def __init__(self, config: MixerConfig) -> None:
         super().__init__()
         self.config = config
-        side = config.picture_size // config.patch_size
+        side = config.image_size // config.patch_size
         self.patches = Patches(config.channels, config.patch_size, config.width, kind=config.patches)
         rates = depth_rates(config.stochastic_depth, config.layers)
         self.layers = nn.ModuleList(MixerLayer(config, side * side, rate) for rate in rates)
@@ -88,22 +88,22 @@ class Mixer(nn.Module):
         nn.init.zeros_(self.project.weight)  # as in the paper: every class is as likely at the start
         nn.init.zeros_(self.project.bias)
 
-    def grid(self, picture: Tensor) -> tuple[int, int]:
-        """Return the rows and columns of patches of a picture (…, H, W)."""
-        return self.patches.grid(picture)
+    def grid(self, image: Tensor) -> tuple[int, int]:
+        """Return the rows and columns of patches of an image (…, H, W)."""
+        return self.patches.grid(image)
 
     def mixing_weights(self) -> Tensor:
         """Return how each layer mixes places: (layers, P, P)."""
         return torch.stack([layer.mixing_weights() for layer in self.layers])  # type: ignore[operator]
 
-    def forward(self, batch: PictureBatch) -> Tensor:
+    def forward(self, batch: ImageBatch) -> Tensor:
         """Return logits (B, classes)."""
         logits: Tensor = self.project(self.features(batch))
         return logits
 
-    def features(self, batch: PictureBatch) -> Tensor:
+    def features(self, batch: ImageBatch) -> Tensor:
         """Return what is projected: (B, D)."""
-        x = self.patches(batch.pictures)
+        x = self.patches(batch.images)
         for layer in self.layers:
             x = layer(x)
         pooled: Tensor = self.norm(x).mean(dim=1)

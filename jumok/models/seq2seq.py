@@ -16,13 +16,13 @@ from pydantic import Field, model_validator
 from torch import Tensor, nn
 
 from jumok.config import PairModelConfig
+from jumok.decoding.state import Memory, RecurrentState, SharedMemory
 from jumok.errors import ConfigError
+from jumok.inspection.observe import recorder_for
 from jumok.nn.batch import PairBatch
 from jumok.nn.dropout import Dropout
-from jumok.nn.observe import recorder_for
 from jumok.nn.recurrent import CellKind, RecurrentEncoder, RecurrentStack
 from jumok.nn.scores import StateAttention
-from jumok.nn.state import Memory, RecurrentState, SharedMemory
 
 # B batch · R rows · S source · T target · n new tokens · D width · E encoder's width · V vocabulary
 
@@ -113,7 +113,7 @@ class Seq2Seq(nn.Module):
             nn.init.xavier_uniform_(self.project.weight)
 
     @property
-    def looks_at_source(self) -> bool:
+    def attends_to_source(self) -> bool:
         """Whether there is an attention over the source."""
         return self.config.attention != "none"
 

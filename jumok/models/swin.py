@@ -1,6 +1,6 @@
 """Swin Transformer (Liu et al. 2021): attention in shifted windows, at a coarser grid from stage to stage.
 
-picture (B, C, H, W) → patches → norm (B, h, w, D) → 4 × [layers of window attention and feed-forward → merge 2 × 2 cells]
+image (B, C, H, W) → patches → norm (B, h, w, D) → 4 × [layers of window attention and feed-forward → merge 2 × 2 cells]
   → norm → mean over cells (B, 8D) → project → logits (B, classes)
 """
 
@@ -10,27 +10,27 @@ import torch
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 
-from jumok.config import PictureModelConfig
+from jumok.config import ImageModelConfig
 from jumok.errors import ConfigError
-from jumok.nn.batch import PictureBatch
+from jumok.nn.batch import ImageBatch
 from jumok.nn.dropout import Dropout, StochasticDepth, depth_rates
 from jumok.nn.feedforward import FeedForward
 from jumok.nn.norms import LayerNorm
 from jumok.nn.patches import Patches, PatchKind
 from jumok.nn.windows import MergePatches, WindowAttention
 
-# B batch · C channels · H height · W width of the picture · h rows · w columns of the grid · D width
+# B batch · C channels · H height · W width of the image · h rows · w columns of the grid · D width
 
 SPREAD = 0.02  # of weights at the start
 Counts = list[Annotated[int, Field(ge=1)]]
 
 
-class SwinConfig(PictureModelConfig):
+class SwinConfig(ImageModelConfig):
     """Sizes and options of a Swin Transformer; lists have an entry for each stage."""
 
     PRESETS: ClassVar[dict[str, dict[str, Any]]] = {
         "digits": {"patch_size": 2, "width": 32, "layers": [2, 2, 2, 2], "heads": [2, 4, 8, 16], "window": 7},
-        "small-pictures": {"patch_size": 2, "width": 48, "layers": [2, 2, 4, 2], "heads": [3, 6, 12, 24], "window": 4},
+        "small-images": {"patch_size": 2, "width": 48, "layers": [2, 2, 4, 2], "heads": [3, 6, 12, 24], "window": 4},
         "tiny": {
             "patch_size": 4, "width": 96, "layers": [2, 2, 6, 2], "heads": [3, 6, 12, 24], "window": 7,
             "feedforward_ratio": 4.0, "stochastic_depth": 0.2,
@@ -114,10 +114,10 @@ class Stage(nn.Module):
 
 
 class Swin(nn.Module):
-    """Classify a picture of any size through windows."""
+    """Classify an image of any size through windows."""
 
     Config = SwinConfig
-    tasks = ("picture-classification",)
+    tasks = ("image-classification",)
 
     def __init__(self, config: SwinConfig) -> None:
         super().__init__()
@@ -136,19 +136,19 @@ class Swin(nn.Module):
             nn.init.trunc_normal_(self.project.weight, std=SPREAD)
             nn.init.zeros_(self.project.bias)
 
-    def grid(self, picture: Tensor) -> tuple[int, int]:
+    def grid(self, image: Tensor) -> tuple[int, int]:
         """Return the rows and columns of the first stage's cells."""
-        return self.patches.grid(picture)
+        return self.patches.grid(image)
 
-    def forward(self, batch: PictureBatch) -> Tensor:
+    def forward(self, batch: ImageBatch) -> Tensor:
         """Return logits (B, classes)."""
         logits: Tensor = self.project(self.features(batch))
         return logits
 
-    def features(self, batch: PictureBatch) -> Tensor:
+    def features(self, batch: ImageBatch) -> Tensor:
         """Return what is projected: (B, 8D) with four stages."""
-        patches = self.dropout(self.patch_norm(self.patches(batch.pictures)))
-        cells = patches.view(len(patches), *self.grid(batch.pictures), -1)  # (B, h, w, D)
+        patches = self.dropout(self.patch_norm(self.patches(batch.images)))
+        cells = patches.view(len(patches), *self.grid(batch.images), -1)  # (B, h, w, D)
         for stage in self.stages:
             cells = stage(cells)
         pooled: Tensor = self.norm(cells).mean(dim=(1, 2))

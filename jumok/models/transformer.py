@@ -14,19 +14,19 @@ from pydantic import Field, model_validator
 from torch import Tensor, nn
 
 from jumok.config import PairModelConfig, check_multiple
+from jumok.decoding.frontier import Ask, Frontier, Reached
+from jumok.decoding.lean import LeanStack
+from jumok.decoding.native_search import search_on
+from jumok.decoding.native_step import NativeStep
+from jumok.decoding.state import AttendingState, KeyValueCache, Memory, SharedMemory
 from jumok.errors import ConfigError
+from jumok.inspection.observe import recorder_for
 from jumok.nn.batch import PairBatch
 from jumok.nn.embeddings import Embedding
 from jumok.nn.feedforward import Activation
-from jumok.nn.frontier import Ask, Frontier, Reached
-from jumok.nn.lean import LeanStack
 from jumok.nn.masks import over_keys
-from jumok.nn.native_search import search_on
-from jumok.nn.native_step import NativeStep
 from jumok.nn.norms import NormKind
-from jumok.nn.observe import recorder_for
 from jumok.nn.positions import Join, PositionKind, Positions
-from jumok.nn.state import AttendingState, KeyValueCache, Memory, SharedMemory
 from jumok.nn.transformer import Decoder, Encoder, LayerOptions
 
 # B batch · R rows · S source · T target · D width · V vocabulary
@@ -103,7 +103,7 @@ class Transformer(nn.Module):
 
     Config = TransformerConfig
     tasks = ("translation",)
-    looks_at_source = True
+    attends_to_source = True
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()

@@ -1,6 +1,6 @@
-"""Vision Transformer (Dosovitskiy et al. 2021): a picture read as a sequence of patches.
+"""Vision Transformer (Dosovitskiy et al. 2021): an image read as a sequence of patches.
 
-picture (B, C, H, W) → patches + positions (B, P, D) → [class token] → encoder (B, 1 + P, D)
+image (B, C, H, W) → patches + positions (B, P, D) → [class token] → encoder (B, 1 + P, D)
   → the class token, or the mean over patches (B, D) → project → logits (B, classes)
 """
 
@@ -10,24 +10,24 @@ import torch
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 
-from jumok.config import PictureModelConfig, check_multiple
-from jumok.nn.batch import PictureBatch
+from jumok.config import ImageModelConfig, check_multiple
+from jumok.nn.batch import ImageBatch
 from jumok.nn.dropout import Dropout
 from jumok.nn.feedforward import Activation
 from jumok.nn.patches import GridPositionKind, GridPositions, Patches, PatchKind
 from jumok.nn.transformer import Encoder, LayerOptions
 
-# B batch · C channels · H height · W width of the picture · P patches · D width
+# B batch · C channels · H height · W width of the image · P patches · D width
 
 SPREAD = 0.02  # of weights at the start
 
 
-class ViTConfig(PictureModelConfig):
+class ViTConfig(ImageModelConfig):
     """Sizes and options of a ViT."""
 
     PRESETS: ClassVar[dict[str, dict[str, Any]]] = {
         "digits": {"patch_size": 4, "layers": 4, "width": 96, "feedforward": 192, "heads": 4},  # for 28 × 28
-        "small-pictures": {"patch_size": 4, "layers": 6, "width": 192, "feedforward": 384, "heads": 6},  # for 32 × 32
+        "small-images": {"patch_size": 4, "layers": 6, "width": 192, "feedforward": 384, "heads": 6},  # for 32 × 32
         "tiny-16": {"patch_size": 16, "layers": 12, "width": 192, "feedforward": 768, "heads": 3},
         "small-16": {"patch_size": 16, "layers": 12, "width": 384, "feedforward": 1536, "heads": 6},
         "base-16": {"patch_size": 16, "layers": 12, "width": 768, "feedforward": 3072, "heads": 12},
@@ -52,20 +52,20 @@ class ViTConfig(PictureModelConfig):
     @model_validator(mode="after")
     def sizes_fit(self) -> Self:
         check_multiple("model.width", self.width, "model.heads", self.heads)
-        check_multiple("data.size", self.picture_size, "model.patch_size", self.patch_size)
+        check_multiple("data.size", self.image_size, "model.patch_size", self.patch_size)
         return self
 
 
 class ViT(nn.Module):
-    """Classify a picture read as a sequence of patches."""
+    """Classify an image read as a sequence of patches."""
 
     Config = ViTConfig
-    tasks = ("picture-classification",)
+    tasks = ("image-classification",)
 
     def __init__(self, config: ViTConfig) -> None:
         super().__init__()
         self.config = config
-        side = config.picture_size // config.patch_size
+        side = config.image_size // config.patch_size
         self.patches = Patches(config.channels, config.patch_size, config.width, kind=config.patches)
         self.positions = GridPositions(config.positions, config.width, (side, side))
         if config.pool == "class":
@@ -84,18 +84,18 @@ class ViT(nn.Module):
         nn.init.normal_(self.project.weight, std=SPREAD)
         nn.init.zeros_(self.project.bias)
 
-    def grid(self, picture: Tensor) -> tuple[int, int]:
-        """Return the rows and columns of cells that a picture's attention maps have; a class token stands before them."""
-        return self.patches.grid(picture)
+    def grid(self, image: Tensor) -> tuple[int, int]:
+        """Return the rows and columns of cells that an image's attention maps have; a class token stands before them."""
+        return self.patches.grid(image)
 
-    def forward(self, batch: PictureBatch) -> Tensor:
+    def forward(self, batch: ImageBatch) -> Tensor:
         """Return logits (B, classes)."""
         logits: Tensor = self.project(self.features(batch))
         return logits
 
-    def features(self, batch: PictureBatch) -> Tensor:
+    def features(self, batch: ImageBatch) -> Tensor:
         """Return what is projected: (B, D)."""
-        cells = self.positions(self.patches(batch.pictures), self.grid(batch.pictures))
+        cells = self.positions(self.patches(batch.images), self.grid(batch.images))
         if self.config.pool == "class":
             first = self.class_token.expand(len(cells), 1, -1)
             states: Tensor = self.encoder(self.dropout(torch.cat([first, cells], dim=1)))[-1]

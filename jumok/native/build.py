@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 
-from jumok.data.cache import cached_folder
+from jumok.cache import cached_folder
 from jumok.errors import JumokError
 
 HERE = Path(__file__).parent

@@ -14,13 +14,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from jumok.decoding.state import KeyValueCache
+from jumok.inspection.details import AttentionDetails, one_mask
+from jumok.inspection.observe import recorder_for
 from jumok.nn.dropout import Dropout
 from jumok.nn.linear import Linear
 from jumok.nn.masks import causal_mask, shown_keys
 from jumok.nn.native_attention import attend_to_another, attend_to_itself, fits
-from jumok.nn.observe import recorder_for
-from jumok.nn.parts import AttentionParts, one_mask
-from jumok.nn.state import KeyValueCache
 
 # B batch · R rows (hypotheses) · H heads · Q queries · K keys · D width · d head width · v value width
 
@@ -115,7 +115,7 @@ class MultiHeadAttention(nn.Module, ABC):
                 mask = allowed if mask is None else mask & allowed
             weights = attention_weights(query, key, mask, scale=self.scale)  # (B, H, Q, K)
             if record is not None:
-                weights = record.edited(self, self.kind, weights)
+                weights = record.ablated(self, self.kind, weights)
             mixed = self.weight_dropout(weights) @ value
         output: Tensor = self.output(mixed.transpose(1, 2).flatten(2))
         if record is not None:
@@ -123,7 +123,7 @@ class MultiHeadAttention(nn.Module, ABC):
             by_row = weights.view(sentences, heads, group, queries // group, keys).transpose(1, 2).flatten(0, 1)
             if record.details:
                 seen = one_mask(mask, weights.shape)
-                record.note(AttentionParts(query, key, value, output, scale=self.scale, mask=seen).rows(group))
+                record.note(AttentionDetails(query, key, value, output, scale=self.scale, mask=seen).rows(group))
             record.file(self, self.kind, by_row)
         return output
 

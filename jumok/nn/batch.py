@@ -79,21 +79,21 @@ class LabelBatch(Rows):
 
 
 @dataclass(frozen=True)
-class PictureBatch(Rows):
-    """Pictures and the class of each, or a mixture of classes where pictures were mixed."""
+class ImageBatch(Rows):
+    """Images and the class of each, or a mixture of classes where images were mixed."""
 
-    pictures: Tensor  # (B, C, H, W), normalised
+    images: Tensor  # (B, C, H, W), normalised
     labels: Tensor  # (B,)
-    shares: Tensor | None = None  # (B, classes) how much of each class is in a picture; None: all of its label
+    shares: Tensor | None = None  # (B, classes) how much of each class is in an image; None: all of its label
 
     @property
     def cells(self) -> int:
         """Pixels."""
-        return self.pictures.numel() // self.pictures.shape[1]
+        return self.images.numel() // self.images.shape[1]
 
 
 @dataclass(frozen=True)
-class GapBatch(Rows):
+class MaskedBatch(Rows):
     """Sequences with gaps, and what stood in them."""
 
     source: Tensor  # (B, S) ids, some of them hidden

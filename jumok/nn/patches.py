@@ -1,6 +1,6 @@
-"""Pictures as sequences: patches, where they stand, and their places when the picture's size changes.
+"""Images as sequences: patches, where they stand, and their places when the image's size changes.
 
-picture (B, C, H, W) → patches of p × p pixels → projected (B, P, D), row by row → + position of each cell
+image (B, C, H, W) → patches of p × p pixels → projected (B, P, D), row by row → + position of each cell
 """
 
 from typing import Literal
@@ -9,18 +9,18 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from jumok.inspection.observe import recorder_for
 from jumok.nn.linear import Linear
-from jumok.nn.observe import recorder_for
 from jumok.nn.positions import sinusoid
 
-# B batch · C channels · H height · W width of the picture · p patch size · P patches · D width
+# B batch · C channels · H height · W width of the image · p patch size · P patches · D width
 
 PatchKind = Literal["matrix", "convolution"]
 GridPositionKind = Literal["none", "sinusoidal", "learned"]
 
 
 class Patches(nn.Module):
-    """Cut a picture into patches and project each: one matrix product, or one convolution that never overlaps.
+    """Cut an image into patches and project each: one matrix product, or one convolution that never overlaps.
 
     Both use the same weights and give the same numbers; they differ in speed alone.
     """
@@ -30,21 +30,21 @@ class Patches(nn.Module):
         self.channels, self.size, self.kind = channels, size, kind
         self.project = Linear(channels * size * size, width)
 
-    def grid(self, picture: Tensor) -> tuple[int, int]:
-        """Return how many rows and columns of patches a picture (…, H, W) has; what is left over is padded."""
-        return -(-picture.shape[-2] // self.size), -(-picture.shape[-1] // self.size)
+    def grid(self, image: Tensor) -> tuple[int, int]:
+        """Return how many rows and columns of patches an image (…, H, W) has; what is left over is padded."""
+        return -(-image.shape[-2] // self.size), -(-image.shape[-1] // self.size)
 
-    def forward(self, picture: Tensor) -> Tensor:
-        """Return (B, P, D) of picture (B, C, H, W)."""
-        rows, columns = self.grid(picture)
-        below, right = rows * self.size - picture.shape[-2], columns * self.size - picture.shape[-1]
+    def forward(self, image: Tensor) -> Tensor:
+        """Return (B, P, D) of image (B, C, H, W)."""
+        rows, columns = self.grid(image)
+        below, right = rows * self.size - image.shape[-2], columns * self.size - image.shape[-1]
         if below or right:
-            picture = F.pad(picture, (0, right, 0, below))
+            image = F.pad(image, (0, right, 0, below))
         if self.kind == "convolution":
             kernel = self.project.weight.view(-1, self.channels, self.size, self.size)
-            return F.conv2d(picture, kernel, self.project.bias, stride=self.size).flatten(2).transpose(1, 2)
-        cut = picture.view(len(picture), self.channels, rows, self.size, columns, self.size)
-        flat = cut.permute(0, 2, 4, 1, 3, 5).reshape(len(picture), rows * columns, -1)  # (B, P, C · p · p)
+            return F.conv2d(image, kernel, self.project.bias, stride=self.size).flatten(2).transpose(1, 2)
+        cut = image.view(len(image), self.channels, rows, self.size, columns, self.size)
+        flat = cut.permute(0, 2, 4, 1, 3, 5).reshape(len(image), rows * columns, -1)  # (B, P, C · p · p)
         projected: Tensor = self.project(flat)
         return projected
 
@@ -64,8 +64,8 @@ class GridPositions(nn.Module):
         if self.kind == "learned":
             if grid == self.own_grid:
                 return self.table
-            picture = self.table.view(1, *self.own_grid, -1).permute(0, 3, 1, 2)  # (1, D, rows, columns)
-            return F.interpolate(picture, grid, mode="bicubic", align_corners=False)[0].flatten(1).T
+            image = self.table.view(1, *self.own_grid, -1).permute(0, 3, 1, 2)  # (1, D, rows, columns)
+            return F.interpolate(image, grid, mode="bicubic", align_corners=False)[0].flatten(1).T
         # Half of the features say the row, half the column, each like a word's place in a sentence.
         half = self.width // 2
         row, column = sinusoid(torch.arange(grid[0]), half), sinusoid(torch.arange(grid[1]), self.width - half)
@@ -76,7 +76,7 @@ class GridPositions(nn.Module):
     def forward(self, cells: Tensor, grid: tuple[int, int]) -> Tensor:
         """Return cells (B, P, D) of a grid with their positions added."""
         record = recorder_for(self)
-        if self.kind == "none" or (record is not None and record.edits.without_positions):
+        if self.kind == "none" or (record is not None and record.ablation.without_positions):
             return cells
         encoding = self.encode(grid).to(cells)
         if record is not None:

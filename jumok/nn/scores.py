@@ -9,9 +9,9 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
+from jumok.inspection.details import AttentionDetails, one_mask
+from jumok.inspection.observe import recorder_for
 from jumok.nn.attention import masked_softmax
-from jumok.nn.observe import recorder_for
-from jumok.nn.parts import AttentionParts, one_mask
 
 # B sentences · R rows (hypotheses) · Q queries · S source · D width · E width of the memory · A width of the keys
 
@@ -143,18 +143,18 @@ class StateAttention(nn.Module):
         weights = masked_softmax(self.score(grouped, keys), mask[:, None])
         record = recorder_for(self)
         if record is not None:
-            weights = record.edited(self, "recurrent", weights[:, None])[:, 0]
+            weights = record.ablated(self, "recurrent", weights[:, None])[:, 0]
         context = weights @ memory
         if record is not None and record.details:
             record.note(self._parts(grouped, memory, keys, mask, context).rows(rows // len(memory)))
         return context.view(rows, queries, -1), weights.view(rows, queries, -1)
 
-    def _parts(self, query: Tensor, memory: Tensor, keys: Tensor, mask: Tensor, context: Tensor) -> AttentionParts:
+    def _parts(self, query: Tensor, memory: Tensor, keys: Tensor, mask: Tensor, context: Tensor) -> AttentionDetails:
         """Return what a look was computed from, as one head."""
         additive = self.score if isinstance(self.score, MLPScore) else None
         asked = query if additive is None else additive.of_query(query)
         shape = (len(query), 1, query.shape[1], keys.shape[1])
-        return AttentionParts(
+        return AttentionDetails(
             asked[:, None],
             keys[:, None],
             memory[:, None],

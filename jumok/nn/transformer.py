@@ -9,11 +9,11 @@ from typing import Literal, Self
 
 from torch import Tensor, nn
 
+from jumok.decoding.state import KeyValueCache
 from jumok.nn.attention import CrossAttention, SelfAttention
 from jumok.nn.dropout import Dropout, StochasticDepth, depth_rates
 from jumok.nn.feedforward import Activation, FeedForward
 from jumok.nn.norms import NormKind, make_norm
-from jumok.nn.state import KeyValueCache
 
 # B batch · T tokens · S source · D width
 

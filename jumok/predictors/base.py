@@ -15,7 +15,7 @@ from torch import nn
 from jumok.config import DecodingConfig
 from jumok.errors import ConfigError
 from jumok.evaluation.labels import score_labels
-from jumok.run import Run
+from jumok.runs.run import Run
 
 SPLITS = ("train", "val", "test")
 Tell = Callable[[str, int, int], None]  # label of a corpus, items done since the last call, items in all
@@ -76,7 +76,7 @@ class Predictor(ABC):
 
 
 class Classifier(Predictor):
-    """Name the classes of texts or of pictures."""
+    """Name the classes of texts or of images."""
 
     verb = "classify"
 

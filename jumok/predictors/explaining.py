@@ -14,12 +14,12 @@ import torch
 from torch import nn
 
 from jumok.config import DecodingConfig
-from jumok.data.tokenizer import END
+from jumok.data.text.tokenizer import END
 from jumok.errors import ConfigError
+from jumok.inspection.ablation import Ablation
+from jumok.inspection.observe import observe
 from jumok.nn.attention import MultiHeadAttention
 from jumok.nn.batch import PairBatch
-from jumok.nn.edits import Edits
-from jumok.nn.observe import observe
 from jumok.nn.scores import StateAttention
 from jumok.predictors.explanation import Explanation, HeadWorth, choices_of
 from jumok.tasks.pairs import Ids, collate
@@ -36,22 +36,22 @@ def explain(
     *,
     given: Answer | None,
     options: DecodingConfig,
-    edits: Edits,
+    ablation: Ablation,
     details: bool = False,
 ) -> Explanation:
-    """Return the answer to a source, or the given one, explained; edits leave something out of search and pass."""
+    """Return the answer to a source, or the given one, explained; ablation leave something out of search and pass."""
     task, model = translator.task, translator.model
-    check_edits(model, edits)
+    check_ablation(model, ablation)
     if given is not None:
         answers = [given]
-    elif edits == Edits():
+    elif ablation == Ablation():
         answers = translator.search([ids], options=options)[0]
     else:
-        with observe(model, edits=edits, keep=False):
+        with observe(model, ablation=ablation, keep=False):
             answers = translator.search([ids], options=options)[0]
     answer = answers[0]
     batch, written = _forced(model, ids, answer)
-    with observe(model, edits=edits, details=details) as record:
+    with observe(model, ablation=ablation, details=details) as record:
         logits = model(batch)[0]
     chosen = [*written, END]
     source, outputs = task.source_tokenizer.labels([*ids, END]), task.target_tokenizer.labels(chosen)
@@ -82,30 +82,30 @@ def worth_of_heads(translator: Translator, ids: Ids, explanation: Explanation) -
     batch, written = _forced(translator.model, ids, explanation.answer)
     chosen = torch.tensor([*written, END], device=batch.inputs.device)[:, None]
 
-    def likelihood(edits: Edits) -> float:
-        with observe(translator.model, edits=edits, keep=False):
+    def likelihood(ablation: Ablation) -> float:
+        with observe(translator.model, ablation=ablation, keep=False):
             logits = translator.model(batch)[0].float()
         return float(logits.log_softmax(dim=-1).gather(1, chosen).sum())
 
-    whole, worth = likelihood(Edits()), []
+    whole, worth = likelihood(Ablation()), []
     for found in explanation.record.maps:
         strongest = found.weights.amax(dim=-1).mean(dim=-1).tolist()
         for one in found.summaries():
-            lost = whole - likelihood(Edits(frozenset({(one.path, one.head)})))
+            lost = whole - likelihood(Ablation(frozenset({(one.path, one.head)})))
             worth.append(
                 HeadWorth(one.path, one.kind, one.layer, one.head, lost, strongest[one.head], entropy=one.entropy)
             )
     return sorted(worth, key=lambda head: -head.lost)
 
 
-def check_edits(model: nn.Module, edits: Edits) -> None:
+def check_ablation(model: nn.Module, ablation: Ablation) -> None:
     """Refuse to switch off what is not there."""
     layers = {
         path: module.heads if isinstance(module, MultiHeadAttention) else 1
         for path, module in model.named_modules()
         if isinstance(module, MultiHeadAttention | StateAttention)
     }
-    for path, head in edits.heads:
+    for path, head in ablation.heads:
         if path not in layers:
             raise ConfigError(f"there is no attention layer '{path}'; there are {', '.join(layers) or 'none'}")
         if not 0 <= head < layers[path]:

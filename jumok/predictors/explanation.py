@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 
 from torch import Tensor
 
-from jumok.data.tokenizer import SPACE
+from jumok.data.text.tokenizer import SPACE
+from jumok.inspection.record import END, AttentionRecord
 from jumok.lens.html import Page, make_page
 from jumok.lens.view import Side, View
-from jumok.nn.record import END, AttentionRecord
 from jumok.tasks.translation import Answer
 
 # T tokens of an answer, its end included · V vocabulary

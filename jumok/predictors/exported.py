@@ -13,7 +13,7 @@ from jumok.errors import ConfigError, MissingExtraError, RunError
 from jumok.export.ctranslate2 import ids_of, names_of
 from jumok.predictors.explanation import Explanation
 from jumok.predictors.translator import Translator
-from jumok.run import Run
+from jumok.runs.run import Run
 from jumok.tasks.pairs import Ids
 from jumok.tasks.translation import Answer, Translation
 

@@ -13,15 +13,15 @@ import torch
 from torch import Tensor
 
 from jumok.config import DecodingConfig, TextFile
-from jumok.data.documents import TextStore
-from jumok.data.sources import clean
-from jumok.data.tokenizer import UNKNOWN
+from jumok.data.text.documents import TextStore
+from jumok.data.text.sources import clean
+from jumok.data.text.tokenizer import UNKNOWN
 from jumok.errors import ConfigError
-from jumok.nn.batch import GapBatch
+from jumok.nn.batch import MaskedBatch
 from jumok.nn.masks import mean_of
 from jumok.predictors.base import Predictor
 from jumok.tasks.examples import Ids, make_row, pad_rows
-from jumok.tasks.masked_language import MaskedLanguage
+from jumok.tasks.masked_language_modeling import MaskedLanguageModeling
 
 MARK = "[MASK]"
 ROWS = 64  # texts read side by side
@@ -41,7 +41,7 @@ class Filler(Predictor):
 
     verb = "fill"
     source_is = "here the text of --source is scored alone"
-    task: MaskedLanguage
+    task: MaskedLanguageModeling
 
     @torch.inference_mode()
     def fill(self, text: str, *, top: int = 5, warn: Callable[[str], None] = lambda message: None) -> Filling:
@@ -53,7 +53,7 @@ class Filler(Predictor):
         row, second = make_row(np.asarray(ids, dtype=np.int64), NOTHING, len(ids) + 2)
         source, mask, _ = pad_rows([(row, second)])
         gaps = source == self.task.mark
-        batch = GapBatch(source, mask, gaps, torch.zeros(int(gaps.sum()), dtype=torch.int64))
+        batch = MaskedBatch(source, mask, gaps, torch.zeros(int(gaps.sum()), dtype=torch.int64))
         batch = batch.to(next(self.model.parameters()).device)
         states = self.model.states(batch)[batch.gaps]  # type: ignore[operator]
         logits = self.model.project(self.model.every_place(states)).float()  # type: ignore[operator]
@@ -82,7 +82,7 @@ class Filler(Predictor):
                 for row in ids[first : first + ROWS]
             ]
             source, mask, _ = pad_rows(rows)
-            batch = GapBatch(source, mask, torch.zeros_like(mask), torch.zeros(0, dtype=torch.int64)).to(device)
+            batch = MaskedBatch(source, mask, torch.zeros_like(mask), torch.zeros(0, dtype=torch.int64)).to(device)
             means.append(mean_of(self.model.states(batch), batch.source_mask))  # type: ignore[operator]
         return torch.cat(means).float().cpu()
 

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from jumok.config import Corpus, DecodingConfig
-from jumok.data.sources import tidy
 from jumok.data.store import PairStore
-from jumok.data.tokenizer import END, PAD, START
+from jumok.data.text.sources import tidy
+from jumok.data.text.tokenizer import END, PAD, START
 from jumok.decoding.engine import stream
 from jumok.decoding.workers import one_thread, portions, processes_for, share
 from jumok.errors import ConfigError, DataError
 from jumok.evaluation.text import score_by_length, score_texts, tokenization
-from jumok.nn.edits import Edits
+from jumok.inspection.ablation import Ablation
 from jumok.predictors.base import Predictor
 from jumok.predictors.explaining import explain, worth_of_heads
 from jumok.predictors.explanation import Explanation, HeadWorth
@@ -215,10 +215,10 @@ class Translator(Predictor):
         out: heads (the path of a layer and a number from 0), source tokens by their places, positions. With details, maps
         keep the queries, keys and values that they were computed from.
         """
-        edits = Edits(frozenset(without_heads), frozenset(without_tokens), without_positions)
+        ablation = Ablation(frozenset(without_heads), frozenset(without_tokens), without_positions)
         given = None if target is None else self.given(target)
         ids = self.read([text], to=to, warn=warn)[0]
-        return explain(self, ids, given=given, options=options or self.options, edits=edits, details=details)
+        return explain(self, ids, given=given, options=options or self.options, ablation=ablation, details=details)
 
     def importance(
         self,

@@ -11,15 +11,15 @@ import torch
 from torch import nn
 
 from jumok.config import DecodingConfig, TextFile
-from jumok.data.documents import TextStore
-from jumok.data.sources import clean
-from jumok.data.tokenizer import END, PAD, UNKNOWN
+from jumok.data.text.documents import TextStore
+from jumok.data.text.sources import clean
+from jumok.data.text.tokenizer import END, PAD, UNKNOWN
 from jumok.decoding.engine import stream
+from jumok.decoding.lean import lay_out
 from jumok.errors import ConfigError
-from jumok.nn.lean import lay_out
 from jumok.predictors.base import Predictor
-from jumok.run import Run
-from jumok.tasks.language import Language
+from jumok.runs.run import Run
+from jumok.tasks.language_modeling import LanguageModeling
 
 CONTEXT = 8  # tokens before a new one that its text may depend on
 LENGTH = 200  # tokens written where nobody says how many
@@ -31,9 +31,9 @@ class Writer(Predictor):
 
     verb = "generate"
     source_is = "a language model scores the text of --source alone"
-    task: Language
+    task: LanguageModeling
 
-    def __init__(self, run: Run, task: Language, model: nn.Module) -> None:
+    def __init__(self, run: Run, task: LanguageModeling, model: nn.Module) -> None:
         super().__init__(run, task, model)
         lay_out(model)
 

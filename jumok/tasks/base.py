@@ -7,16 +7,16 @@ from typing import Any, ClassVar, Self
 
 from torch import nn
 
+from jumok.config.recipe import Recipe
 from jumok.data.corpora import Progress, Split
-from jumok.data.tokenizer import Tokenizer
+from jumok.data.text.tokenizer import Tokenizer
 from jumok.errors import ConfigError
-from jumok.recipe import Recipe
 
 
 def refuse_batch_size(recipe: Recipe) -> None:
-    """Refuse a batch counted in pictures where it is counted in tokens."""
+    """Refuse a batch counted in images where it is counted in tokens."""
     if recipe.training.batch_size:
-        raise ConfigError("training.batch_size is for pictures; set training.batch_tokens")
+        raise ConfigError("training.batch_size is for images; set training.batch_tokens")
 
 
 class Task(ABC):

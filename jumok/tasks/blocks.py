@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import numpy as np
 import torch
 
-from jumok.data.documents import TextStore
-from jumok.data.tokenizer import Tokenizer
+from jumok.data.text.documents import TextStore
+from jumok.data.text.tokenizer import Tokenizer
 from jumok.errors import ConfigError
 from jumok.nn.batch import TextBatch
 

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from jumok.data.tokenizer import END, PAD, START
+from jumok.data.text.tokenizer import END, PAD, START
 from jumok.nn.masks import padding_mask
 
 Ids = np.ndarray[Any, Any]

@@ -3,9 +3,9 @@
 from dataclasses import asdict
 
 from jumok.config import TokenizerConfig
-from jumok.data.batching import largest_batch, padding_share, plan_batches
 from jumok.data.store import PairStore
-from jumok.data.tokenizer import Tokenizer
+from jumok.data.text.batching import largest_batch, padding_share, plan_batches
+from jumok.data.text.tokenizer import Tokenizer
 from jumok.tasks.pairs import Ids, collate
 from jumok.tasks.survey import Lengths, Problem, Survey, dropped_problem, unknown_share, vocabulary_problems
 

@@ -10,11 +10,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from jumok.data.batching import BatchStream
-from jumok.data.epochs import EpochSides
-from jumok.data.mixture import Mixture
 from jumok.data.store import PairStore
-from jumok.data.tokenizer import END, PAD, START, Tokenizer
+from jumok.data.text.batching import BatchStream
+from jumok.data.text.epochs import EpochSides
+from jumok.data.text.mixture import Mixture
+from jumok.data.text.tokenizer import END, PAD, START, Tokenizer
 from jumok.nn.batch import PairBatch
 from jumok.nn.masks import padding_mask
 

@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 
 from jumok.data.store import PairStore
-from jumok.data.tokenizer import END, UNKNOWN
+from jumok.data.text.tokenizer import END, UNKNOWN
 from jumok.tasks.pairs import Ids
 
 MOST = 100_000  # pairs that are counted, evenly spread over the corpus

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from jumok.data.tokenizer import UNKNOWN
+from jumok.data.text.tokenizer import UNKNOWN
 
 Problem = tuple[str, str]  # what is wrong, what to do
 

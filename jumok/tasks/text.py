@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
+from jumok.config.recipe import Recipe
 from jumok.data.corpora import Progress
-from jumok.data.tokenizer import Tokenizer
+from jumok.data.text.tokenizer import Tokenizer
 from jumok.errors import ConfigError
-from jumok.recipe import Recipe
 from jumok.tasks.base import Task, refuse_batch_size
 
 

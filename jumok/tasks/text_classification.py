@@ -12,15 +12,15 @@ import torch
 from torch import Tensor, nn
 
 from jumok.config import LabelledData
-from jumok.data.batching import BatchStream, largest_batch, padding_share, plan_batches
-from jumok.data.epochs import EpochSides
-from jumok.data.labelled import LabelledCorpora, LabelStore
-from jumok.data.sources import tidy
+from jumok.config.recipe import Recipe
 from jumok.data.store import TokenSide
+from jumok.data.text.batching import BatchStream, largest_batch, padding_share, plan_batches
+from jumok.data.text.epochs import EpochSides
+from jumok.data.text.labelled import LabelledCorpora, LabelStore
+from jumok.data.text.sources import tidy
 from jumok.errors import ConfigError
 from jumok.nn.batch import LabelBatch
-from jumok.recipe import Recipe
-from jumok.tasks.classes import Classification
+from jumok.tasks.classification import Classification
 from jumok.tasks.examples import Ids, make_row, pad_rows, row_length
 from jumok.tasks.survey import Lengths, Survey, unknown_share, vocabulary_problems
 from jumok.tasks.text import TextTask

@@ -14,25 +14,25 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from jumok.cache import cached_folder
 from jumok.config import DecodingConfig, ParallelData
-from jumok.data.batching import plan_batches, refuse_too_long
-from jumok.data.cache import cached_folder
+from jumok.config.recipe import Recipe
 from jumok.data.corpora import Progress
 from jumok.data.files import find_file
-from jumok.data.mixture import Mixture
-from jumok.data.parallel import ParallelCorpora
-from jumok.data.sources import tidy
 from jumok.data.store import PairStore
-from jumok.data.tokenizer import END, PAD, START, Tokenizer
+from jumok.data.text.batching import plan_batches, refuse_too_long
+from jumok.data.text.mixture import Mixture
+from jumok.data.text.parallel import ParallelCorpora
+from jumok.data.text.sources import tidy
+from jumok.data.text.tokenizer import END, PAD, START, Tokenizer
 from jumok.decoding.engine import generate
-from jumok.decoding.rows import Hypothesis
+from jumok.decoding.hypotheses import Hypothesis
 from jumok.errors import ConfigError
 from jumok.evaluation.text import mean_scores
+from jumok.inspection.observe import observe
+from jumok.inspection.record import mean_over_heads
 from jumok.nn.batch import PairBatch
 from jumok.nn.embeddings import load_word2vec
-from jumok.nn.observe import observe
-from jumok.nn.record import mean_over_heads
-from jumok.recipe import Recipe
 from jumok.tasks.base import Task, refuse_batch_size
 from jumok.tasks.losses import Loss, vocabulary_loss
 from jumok.tasks.pair_survey import survey_pairs
@@ -335,7 +335,7 @@ class Translation(Task):
 
 def covering(model: nn.Module) -> Callable[[Tensor, Any], tuple[Tensor, Any, Tensor]] | None:
     """Return an extend that also tells where the model looked in the source: (R, n, S), the mean of layers and heads."""
-    if not model.looks_at_source:
+    if not model.attends_to_source:
         return None
 
     def extend(tokens: Tensor, state: Any) -> tuple[Tensor, Any, Tensor]:

@@ -6,8 +6,8 @@ from battery.conftest import BLIND, HANDICAPPED, MIXES_EXAMPLES, VARIANTS, WIDER
 from safetensors.torch import load_file, save_file
 from torch.testing import assert_close
 
+from jumok.inspection.observe import observe
 from jumok.nn.batch import PairBatch
-from jumok.nn.observe import observe
 from jumok.tasks.losses import vocabulary_loss
 from jumok.training.average import load_tensors, model_tensors
 

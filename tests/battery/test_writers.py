@@ -6,14 +6,14 @@ from safetensors.torch import load_file, save_file
 from torch.testing import assert_close
 
 from jumok.catalogue import MODELS
+from jumok.inspection.observe import observe
 from jumok.nn.batch import TextBatch
-from jumok.nn.observe import observe
 from jumok.tasks.losses import vocabulary_loss
 from jumok.training.average import load_tensors, model_tensors
 
 CLOSE = {"atol": 1e-5, "rtol": 1e-4}
 VOCABULARY, WINDOW = 31, 13
-WRITERS = [name for name in MODELS if "language" in MODELS[name].load().tasks]
+WRITERS = [name for name in MODELS if "language-modeling" in MODELS[name].load().tasks]
 SIZES = {"gpt": {"layers": 2, "width": 22, "heads": 2, "feedforward": 17, "window": WINDOW}}
 VARIANTS = {
     "gpt": {

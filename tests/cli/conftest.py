@@ -108,7 +108,7 @@ beam = 2
 
 # Characters that Python's own texts are made of: enough steps to prefer some, not to write sense.
 GPT_RECIPE = """
-task = "language"
+task = "language-modeling"
 [data]
 set = "stdlib"
 [tokenizer]
@@ -132,7 +132,7 @@ save_every = 30
 """
 
 BERT_RECIPE = """
-task = "masked-language"
+task = "masked-language-modeling"
 [data]
 train = { file = "train.tsv", column = "text" }
 val = { file = "val.tsv", column = "text" }
@@ -158,7 +158,7 @@ evaluate_every = 80
 save_every = 80
 """
 
-CLASSIFIER_RECIPE = BERT_RECIPE.replace("masked-language", "text-classification").replace(
+CLASSIFIER_RECIPE = BERT_RECIPE.replace("masked-language-modeling", "text-classification").replace(
     'column = "text"', 'text = "text", label = "verdict"'
 ).replace("[tokenizer]", "max_length = 16\n[tokenizer]").replace("80", "40")  # fmt: skip
 

@@ -138,7 +138,7 @@ def test_rows_without_the_column(refused, small):
         ("model.widht=3", "small.toml: [model] has no key 'widht'; did you mean 'width'?"),
         ("model.heads=3", "small.toml: model.width (16) must be a multiple of model.heads (3); the nearest below is 15; "
                           "or set model.head_width to free the two"),
-        ("training.batch_size=3", "training.batch_size is for pictures; set training.batch_tokens"),
+        ("training.batch_size=3", "training.batch_size is for images; set training.batch_tokens"),
         ("training.steps=many", "small.toml: training.steps = 'many': must be a whole number"),
         ("data.trian=3", "small.toml: [data] has no key 'trian'; did you mean 'train'?"),
         ("tokenizer.vocabulary=100 tokenizer.kind=bpe", "tokenizer.vocabulary = 100 is too small for kind 'bpe': every byte and 4 special "

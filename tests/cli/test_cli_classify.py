@@ -193,7 +193,7 @@ def test_what_cannot_be_read_is_refused_in_a_sentence(classifier_run, tmp_path):
 
 
 def test_runs_of_other_kinds_are_sent_to_their_own_command(classifier_run, bert_run, copy_run):
-    for run, task, command in ((bert_run, "masked-language", "fill"), (copy_run, "translation", "translate")):
+    for run, task, command in ((bert_run, "masked-language-modeling", "fill"), (copy_run, "translation", "translate")):
         wanted = f"{run} is a run of {task}: use jumok {command}, not jumok classify"
         assert refusal(jumok("classify", run, "a")) == wanted
         assert refusal(jumok("classify", run, stdin="a\n")) == wanted
@@ -201,7 +201,7 @@ def test_runs_of_other_kinds_are_sent_to_their_own_command(classifier_run, bert_
         wanted = f"{classifier_run} is a run of text-classification: use jumok classify, not jumok {command}"
         assert refusal(jumok(command, classifier_run, "a [MASK]")) == wanted
     for command in (["look", classifier_run, "a"], ["compare", classifier_run, bert_run]):
-        kinds = {"look": "translation and pictures", "compare": "translation"}[command[0]]
+        kinds = {"look": "translation and images", "compare": "translation"}[command[0]]
         assert (
             refusal(jumok(*command)) == f"{classifier_run} is a run of text-classification; {command[0]} is for {kinds}"
         )

@@ -1,4 +1,4 @@
-"""`jumok compare`: the table, the Markdown and the JSON say the same; the figure is a picture; errors are sentences."""
+"""`jumok compare`: the table, the Markdown and the JSON say the same; the figure is an image; errors are sentences."""
 
 import json
 import re

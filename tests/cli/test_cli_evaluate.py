@@ -6,7 +6,7 @@ import re
 import pytest
 from cli.conftest import SMALL_RECIPE, jumok, write_lines
 
-from jumok.data.toys import pairs
+from jumok.data.builtin.toys import pairs
 
 
 def scores_of(*arguments) -> dict:

@@ -10,7 +10,7 @@ import torch
 from cli.conftest import GPT_RECIPE, jumok, refusal, write_lines, write_recipe
 
 import jumok as library
-from jumok.data.tokenizer import END
+from jumok.data.text.tokenizer import END
 from jumok.nn.batch import TextBatch
 from jumok.predictors.writer import Writer
 
@@ -257,7 +257,7 @@ def test_wishes_that_make_no_sense_are_refused_with_the_usage(gpt_run, options):
 
 def test_runs_of_other_kinds_are_sent_to_their_own_command(gpt_run, bert_run, classifier_run, copy_run, tmp_path):
     for run, task, command in (
-        (bert_run, "masked-language", "fill"),
+        (bert_run, "masked-language-modeling", "fill"),
         (classifier_run, "text-classification", "classify"),
         (copy_run, "translation", "translate"),
     ):
@@ -266,9 +266,7 @@ def test_runs_of_other_kinds_are_sent_to_their_own_command(gpt_run, bert_run, cl
     for command in ("translate", "classify", "fill"):
         wanted = f"{gpt_run} is a run of language: use jumok generate, not jumok {command}"
         assert refusal(jumok(command, gpt_run, "a [MASK]")) == wanted
-    assert (
-        refusal(jumok("look", gpt_run, "a")) == f"{gpt_run} is a run of language; look is for translation and pictures"
-    )
+    assert refusal(jumok("look", gpt_run, "a")) == f"{gpt_run} is a run of language; look is for translation and images"
     assert refusal(jumok("compare", gpt_run, copy_run)) == (
         f"{gpt_run} is a run of language; compare is for translation"
     )

@@ -19,8 +19,8 @@ from cli.conftest import SHIPPED_TOLD, SMALL_RECIPE, digit_pairs, jumok, listing
 from typer.main import get_command
 
 from jumok.cli.main import app
+from jumok.config.recipe import shipped_recipes
 from jumok.data.fetch import DOWNLOADS, Download, RemoteFile
-from jumok.recipe import shipped_recipes
 
 COMMANDS = list(get_command(app).commands)
 
@@ -425,7 +425,7 @@ def test_look_draws_the_diagonal_of_a_copy(copy_run):
     assert "\x1b" not in done.out
 
 
-def test_look_draws_a_picture(copy_run, tmp_path):
+def test_look_draws_a_image(copy_run, tmp_path):
     figure = tmp_path / "look.png"
     done = jumok("look", copy_run, "k c a z", "--png", figure)
     assert done == (0, f"k c a z  →  k c a z\ncross attention, its one layer, mean of 2 heads: {figure}\n", "")

@@ -125,14 +125,14 @@ def test_the_groups_leave_no_option_out():
     definitions = recipe_schema()["$defs"]
     filled_in = {"model.vocabulary", "model.classes"}
     for sections, kinds in {
-        ("GPTConfig", "TextData"): ["gpt"], ("BertConfig", "GapData"): ["bert"], ("LabelledData",): ["classifier"],
+        ("GPTConfig", "TextData"): ["gpt"], ("BertConfig", "MaskedTextData"): ["bert"], ("LabelledData",): ["classifier"],
         ("RecurrentClassifierConfig",): ["recurrent"],
     }.items():  # fmt: skip
         reached = {o.partition("=")[0] for kind in kinds for group in KINDS[kind][1].values() for o in group}
         for name in sections:
             part = "model" if name.endswith("Config") else "data"
             known = {f"{part}.{key}" for key in definitions[name]["properties"]}
-            inherited = {"data.separate"} if name == "GapData" else set()  # refused there, below
+            inherited = {"data.separate"} if name == "MaskedTextData" else set()  # refused there, below
             assert known - reached - filled_in - inherited == set(), name
 
 

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from jumok.cache import MARKER, cache_entries, cache_root, cache_size, cached_folder, clear_cache
 from jumok.config import Corpus, ParallelData, TokenizerConfig
 from jumok.data import store as store_module
-from jumok.data.cache import MARKER, cache_entries, cache_root, cache_size, cached_folder, clear_cache
-from jumok.data.sources import tidy
 from jumok.data.store import Counts, PairStore, Part, build_pair_store
-from jumok.data.tokenizer import Tokenizer
+from jumok.data.text.sources import tidy
+from jumok.data.text.tokenizer import Tokenizer
 from jumok.errors import DataError
 
 TOKENIZER = Tokenizer.train(["a b c hello world 누구니"] * 3, TokenizerConfig(vocabulary=280))

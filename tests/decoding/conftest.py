@@ -12,7 +12,7 @@ import torch.nn.functional as F
 
 from jumok.config import DecodingConfig
 from jumok.decoding import generate
-from jumok.nn.state import Memory
+from jumok.decoding.state import Memory
 
 PAD, START, END = 0, 1, 2
 SENTENCES = 13  # kinds of sentences that the table tells apart

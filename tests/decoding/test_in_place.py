@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jumok.decoding.beam import IMPOSSIBLE, in_their_places
-from jumok.decoding.rows import Choice
+from jumok.decoding.hypotheses import Choice
 
 
 @st.composite

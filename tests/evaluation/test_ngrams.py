@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from jumok.config import LabelledData, TokenizerConfig
-from jumok.data.labelled import LabelledCorpora
+from jumok.data.text.labelled import LabelledCorpora
 from jumok.errors import MissingExtraError
 from jumok.evaluation.ngrams import fit_ngrams, majority_class
-from jumok.predictors.classifier import TextClassifier
+from jumok.predictors.text_classifier import TextClassifier
 from jumok.tasks.text_classification import TextClassification
 
 MOODS = {0: ["awful", "poor", "bad"], 1: ["lovely", "great", "superb"]}

@@ -2,9 +2,9 @@
 
 import torch
 
-from jumok.data.tokenizer import END, PAD, START
-from jumok.job import prepare_job
-from jumok.run import Run
+from jumok.data.text.tokenizer import END, PAD, START
+from jumok.runs.job import prepare_job
+from jumok.runs.run import Run
 from jumok.training.average import model_tensors
 from jumok.training.checkpoint import Checkpoints
 

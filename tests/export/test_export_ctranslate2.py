@@ -6,10 +6,11 @@ import pytest
 from export.conftest import SHAPES, make
 
 import jumok
-from jumok import api, exporting
+from jumok import api
 from jumok.config import DecodingConfig
 from jumok.errors import ConfigError, RunError
 from jumok.export import ctranslate2 as module
+from jumok.workflows import export as exporting
 
 
 def answers(predictor, texts, **options):

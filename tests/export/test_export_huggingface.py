@@ -9,7 +9,7 @@ from torch.testing import assert_close
 
 import jumok
 from jumok import api
-from jumok.data.tokenizer import END, START
+from jumok.data.text.tokenizer import END, START
 from jumok.errors import ConfigError
 from jumok.tasks.pairs import collate
 

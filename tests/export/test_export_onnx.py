@@ -7,7 +7,7 @@ from export.conftest import SHAPES, make
 
 import jumok
 from jumok import api
-from jumok.data.tokenizer import END, START
+from jumok.data.text.tokenizer import END, START
 from jumok.errors import ConfigError, RunError
 from jumok.export import onnx as module
 from jumok.tasks.pairs import collate
@@ -59,8 +59,10 @@ def test_every_layout_answers_alike(tmp_path, overrides):
 def test_wrong_graphs_are_refused(tmp_path, monkeypatch):
     run = make(tmp_path)
     (tmp_path / "lines.txt").write_text("\n".join(LINES))
-    monkeypatch.setattr("jumok.exporting.write_onnx", lambda model, folder: folder.mkdir())
-    monkeypatch.setattr("jumok.exporting.write_greedily", lambda folder, sources, limits: [([9], -1.0)] * len(sources))
+    monkeypatch.setattr("jumok.workflows.export.write_onnx", lambda model, folder: folder.mkdir())
+    monkeypatch.setattr(
+        "jumok.workflows.export.write_greedily", lambda folder, sources, limits: [([9], -1.0)] * len(sources)
+    )
     with pytest.raises(RunError, match="is wrong and was not kept"):
         api.export(run, tmp_path / "graphs", to="onnx", source=tmp_path / "lines.txt")
     assert not (tmp_path / "graphs").exists()

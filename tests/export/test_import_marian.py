@@ -12,7 +12,7 @@ from torch.testing import assert_close
 
 import jumok
 from jumok import api
-from jumok.data.tokenizer import END, PAD, START
+from jumok.data.text.tokenizer import END, PAD, START
 from jumok.errors import DataError
 from jumok.export.sentencepiece import read_pieces
 from jumok.tasks.pairs import collate

@@ -1,12 +1,12 @@
-"""Pictures explained by small models: hardly trained, but with weights that make them look sharply."""
+"""Images explained by small models: hardly trained, but with weights that make them look sharply."""
 
 import pytest
 import torch
 from cli.conftest import train_once, write_recipe
 
-PICTURE = "shapes.png"
+IMAGE = "shapes.png"
 RECIPE = """
-task = "picture-classification"
+task = "image-classification"
 [data]
 set = "shapes"
 set_size = 24
@@ -30,28 +30,28 @@ MODELS = {
 
 def explained(tmp_path_factory, name):
     import jumok
-    from jumok.data import shapes
+    from jumok.data.builtin import shapes
 
-    run = train_once(tmp_path_factory, f"picture-{name}", write_recipe(RECIPE.format(model=MODELS[name])))
+    run = train_once(tmp_path_factory, f"image-{name}", write_recipe(RECIPE.format(model=MODELS[name])))
     classifier = jumok.load(run)
     with torch.no_grad():
         for path, weights in classifier.model.named_parameters():
             if "query" in path and weights.dim() == 2:
                 weights.mul_(4.0 if name == "vit" else 40.0)
-    file = tmp_path_factory.mktemp(name) / PICTURE
+    file = tmp_path_factory.mktemp(name) / IMAGE
     shapes.draw(shapes.scene("test", 27), 16).save(file)
     return classifier.explain(file, details=True)
 
 
 @pytest.fixture(scope="session")
 def vit(tmp_path_factory):
-    """A ViT's look at a picture of 4 × 4 patches: three layers of two heads."""
+    """A ViT's look at an image of 4 × 4 patches: three layers of two heads."""
     return explained(tmp_path_factory, "vit")
 
 
 @pytest.fixture(scope="session")
 def swin(tmp_path_factory):
-    """A Swin's look at a picture of 8 × 8, then 4 × 4 patches."""
+    """A Swin's look at an image of 8 × 8, then 4 × 4 patches."""
     return explained(tmp_path_factory, "swin")
 
 

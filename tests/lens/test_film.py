@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from jumok.errors import DataError, RunError
+from jumok.inspection.record import AttentionMap
 from jumok.lens.film import Frame, Shot, film_folder, forget_frames, load_film, save_frame
 from jumok.lens.film_page import make_film_page
-from jumok.nn.record import AttentionMap
 
 
 def make_frame(step, words=("▁b", "[END]")):

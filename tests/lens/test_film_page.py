@@ -7,8 +7,8 @@ import torch
 from cli.conftest import COPY_RECIPE, train_once, write_recipe
 from lens.test_page import browser, choose, pytestmark, visit  # noqa: F401 - fixtures, and when to skip
 
-from jumok.filming import open_film
 from jumok.lens.film_page import make_film_page
+from jumok.workflows.film import open_film
 
 RECIPE = COPY_RECIPE.replace("steps = 300", "steps = 120").replace("every = 150", "every = 30")
 

@@ -16,14 +16,14 @@ from torch.testing import assert_close
 
 import jumok
 from jumok.errors import ConfigError, DataError
+from jumok.inspection.observe import observe
+from jumok.inspection.record import AttentionMap, AttentionRecord
 from jumok.lens import html as page_of_words
 from jumok.lens.html import PIECES, bits_for, joined_modules, make_page
 from jumok.lens.packing import Packing
 from jumok.lens.view import Side, View
 from jumok.models.transformer import Transformer
 from jumok.nn.batch import PairBatch
-from jumok.nn.observe import observe
-from jumok.nn.record import AttentionMap, AttentionRecord
 
 TEXT = "k c a z"
 
@@ -119,7 +119,7 @@ def test_nothing_is_loaded_from_outside(explanation):
 
 
 def test_every_module_is_joined_behind_those_it_needs():
-    used = [module for entry in ("main", "film", "picture") for module in check_joined(entry)]
+    used = [module for entry in ("main", "film", "image") for module in check_joined(entry)]
     assert set(used) == {path.stem for path in PIECES.glob("*.js")}, "a module that nobody imports"
 
 

@@ -13,9 +13,9 @@ from lens.test_html import random_explanation
 
 import jumok
 from jumok.config import DecodingConfig
+from jumok.inspection.record import AttentionMap, AttentionRecord
 from jumok.lens.html import Page, make_page
 from jumok.lens.view import Side, View
-from jumok.nn.record import AttentionMap, AttentionRecord
 
 playwright = pytest.importorskip(
     "playwright.sync_api", reason="playwright drives the browser: pip install 'jumok[dev]'"

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 import jumok
 from jumok.errors import DataError
-from jumok.nn.parts import AttentionParts, PositionTable
-from jumok.nn.record import AttentionMap, AttentionRecord
+from jumok.inspection.details import AttentionDetails, PositionTable
+from jumok.inspection.record import AttentionMap, AttentionRecord
 
 LABELS = st.text(min_size=0, max_size=4)
 SIZES = st.integers(1, 4)
@@ -21,7 +21,7 @@ def maps(draw):
     labelled = draw(st.booleans())
     mask = torch.rand(queries, keys) > 0.5 if draw(st.booleans()) else None
     vector = torch.randn(width) if draw(st.booleans()) else None
-    parts = AttentionParts(
+    parts = AttentionDetails(
         torch.randn(heads, queries, width), torch.randn(heads, keys, width), torch.randn(heads, keys, 3),
         torch.randn(queries, 5), draw(st.floats(0.1, 1.0)), mask, vector,
     )  # fmt: skip
@@ -39,7 +39,7 @@ def same(one, other):
     """Whether two of anything are alike, tensors bit by bit."""
     if isinstance(one, torch.Tensor):
         return one.dtype == other.dtype and one.equal(other)
-    if isinstance(one, AttentionMap | AttentionParts | PositionTable):
+    if isinstance(one, AttentionMap | AttentionDetails | PositionTable):
         return type(one) is type(other) and all(same(value, vars(other)[name]) for name, value in vars(one).items())
     if isinstance(one, list):
         return len(one) == len(other) and all(map(same, one, other))

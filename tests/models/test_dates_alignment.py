@@ -10,8 +10,8 @@ import torch
 from babel.dates import get_month_names
 
 import jumok
-from jumok.data.dates import write_date
-from jumok.data.toys import split_of
+from jumok.data.builtin.dates import write_date
+from jumok.data.builtin.toys import split_of
 
 RECIPE = """
 task = "translation"

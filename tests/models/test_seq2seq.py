@@ -11,16 +11,16 @@ from battery.conftest import make_batch
 from torch.testing import assert_close
 
 from jumok.config import DecodingConfig
-from jumok.data.tokenizer import END, PAD, START
+from jumok.data.text.tokenizer import END, PAD, START
 from jumok.decoding import generate, stream
+from jumok.decoding.state import Memory
 from jumok.errors import ConfigError
+from jumok.inspection.observe import observe
 from jumok.models.seq2seq import Seq2Seq, Seq2SeqConfig, reversing_order
 from jumok.nn.batch import PairBatch
 from jumok.nn.masks import padding_mask
-from jumok.nn.observe import observe
 from jumok.nn.recurrent import RecurrentStack
 from jumok.nn.scores import StateAttention
-from jumok.nn.state import Memory
 from jumok.tasks.pairs import collate
 from jumok.tasks.translation import covering
 
@@ -308,7 +308,7 @@ def test_attention_labels_point_at_the_word_itself():
     state = model.start(memory)
     _, state_after = model.extend(torch.tensor([[START]]), model.start(memory))
     loud[0, 1] = 50 * state_after.vectors[0][0]  # the query itself, at the place of word 6
-    state.memory.slots.tensors = [loud, loud]
+    state.memory.buffers.tensors = [loud, loud]
     with observe(model) as record:
         model.extend(torch.tensor([[START]]), state)
     assert record.maps[0].weights[0, 0, 0].argmax() == 1

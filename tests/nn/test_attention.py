@@ -6,9 +6,9 @@ import pytest
 import torch
 from torch.testing import assert_close
 
+from jumok.inspection.observe import observe
 from jumok.nn.attention import CrossAttention, SelfAttention, attend, attention_weights
 from jumok.nn.masks import causal_mask, over_keys, padding_mask, window_mask
-from jumok.nn.observe import observe
 
 
 def random(*shape):

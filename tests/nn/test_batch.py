@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from jumok.nn.batch import GapBatch, LabelBatch, PairBatch, TextBatch
+from jumok.nn.batch import LabelBatch, MaskedBatch, PairBatch, TextBatch
 
 ROWS = torch.arange(5)[:, None] * 100 + torch.arange(7)  # tells row and column
 MASK = torch.ones(5, 7, dtype=torch.bool)
@@ -14,8 +14,8 @@ BATCHES = [
     TextBatch(ROWS, ROWS + 1, ROWS % 2),
     LabelBatch(ROWS, MASK, torch.arange(5)),
     LabelBatch(ROWS, MASK, torch.arange(5), ROWS % 2),
-    GapBatch(ROWS, MASK, GAPS, ROWS[GAPS]),
-    GapBatch(ROWS, MASK, GAPS, ROWS[GAPS], ROWS % 2, torch.arange(5) % 2),
+    MaskedBatch(ROWS, MASK, GAPS, ROWS[GAPS]),
+    MaskedBatch(ROWS, MASK, GAPS, ROWS[GAPS], ROWS % 2, torch.arange(5) % 2),
 ]
 
 
@@ -31,7 +31,7 @@ def test_parts_have_every_example_once(batch, parts):
                 whole, own = getattr(batch, name), getattr(part, name)
                 assert (own is None) if whole is None else torch.equal(own[place], whole[row]), name
         assert len(part) == len(range(number, 5, parts))
-        if isinstance(part, GapBatch):
+        if isinstance(part, MaskedBatch):
             assert torch.equal(part.answers, part.source[part.gaps])
     assert sorted(found) == list(range(5))
 

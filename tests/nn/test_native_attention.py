@@ -8,14 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.testing import assert_close
 
+from jumok.inspection.observe import observe
 from jumok.models.swin import Swin, SwinConfig
 from jumok.native import kernels
 from jumok.nn import attention, native_attention, windows
 from jumok.nn.attention import CrossAttention, SelfAttention
-from jumok.nn.batch import PictureBatch
+from jumok.nn.batch import ImageBatch
 from jumok.nn.masks import causal_mask, over_keys, padding_mask, shown_keys
 from jumok.nn.native_attention import attend_to_another, attend_to_itself, fits
-from jumok.nn.observe import observe
 
 pytestmark = pytest.mark.skipif(kernels.kernels() is None, reason="no C compiler: torch does it all")
 
@@ -142,9 +142,9 @@ def test_layers_learn_the_same_in_c_and_in_torch(calls, monkeypatch, causal):
 
 def test_windows_learn_the_same_in_c_and_in_torch(calls, monkeypatch):
     torch.manual_seed(1)
-    sizes = {"picture_size": 18, "channels": 3, "classes": 5, "patch_size": 2, "width": 16, "heads": [2, 2], "layers": [2, 2], "window": 4}  # fmt: skip
+    sizes = {"image_size": 18, "channels": 3, "classes": 5, "patch_size": 2, "width": 16, "heads": [2, 2], "layers": [2, 2], "window": 4}  # fmt: skip
     model = Swin(SwinConfig.parse({"name": "swin", "stochastic_depth": 0.0, **sizes}, "model")).train()
-    batch = PictureBatch(torch.randn(2, 3, 18, 18), torch.tensor([1, 2]))
+    batch = ImageBatch(torch.randn(2, 3, 18, 18), torch.tensor([1, 2]))
     found = model(batch)
     in_c = gradients(found, *model.parameters())
     assert len(calls) == 4, "one a layer"

@@ -10,7 +10,7 @@ from torch.testing import assert_close
 
 import jumok
 from jumok.config import DecodingConfig, TokenizerConfig
-from jumok.data.tokenizer import Tokenizer
+from jumok.data.text.tokenizer import Tokenizer
 from jumok.errors import ConfigError
 
 CROSS = "decoder.layers.0.cross"

@@ -5,13 +5,13 @@ import pytest
 import jumok
 from jumok.api import load_for
 from jumok.config import TokenizerConfig
-from jumok.data.tokenizer import Tokenizer
+from jumok.data.text.tokenizer import Tokenizer
 from jumok.errors import ConfigError
 from jumok.predictors.translator import Translator
 from jumok.predictors.writer import Writer
 
 RECIPE = """
-task = "language"
+task = "language-modeling"
 [data]
 train = "rhyme.txt"
 val = "rhyme.txt"

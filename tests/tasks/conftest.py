@@ -2,8 +2,8 @@
 
 import pytest
 
-from jumok.job import build_model
-from jumok.run import load_recipe
+from jumok.runs.job import build_model
+from jumok.runs.run import load_recipe
 from jumok.tasks.translation import Translation
 
 

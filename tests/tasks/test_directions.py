@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jumok.config import Corpus, ParallelData, TokenizerConfig
-from jumok.data.parallel import ParallelCorpora
-from jumok.data.tokenizer import SPECIALS, TAG, Tokenizer, tag_of
+from jumok.data.text.parallel import ParallelCorpora
+from jumok.data.text.tokenizer import SPECIALS, TAG, Tokenizer, tag_of
 from jumok.errors import ConfigError
 
 KINDS = ("bpe", "unigram", "wordpiece", "word", "character", "byte")

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jumok.config import ParallelData, TokenizerConfig
-from jumok.data.parallel import ParallelCorpora
-from jumok.data.tokenizer import END, PAD, START
+from jumok.data.text.parallel import ParallelCorpora
+from jumok.data.text.tokenizer import END, PAD, START
 from jumok.tasks.pairs import PairBatches, collate
 
 IDS = st.lists(st.integers(4, 90), max_size=9)

@@ -7,7 +7,7 @@ from tasks.conftest import make
 from tasks.test_translation_task import RECIPE  # noqa: F401 - the fixture `recipe` writes it
 
 from jumok.config import DecodingConfig
-from jumok.data.tokenizer import END, UNKNOWN
+from jumok.data.text.tokenizer import END, UNKNOWN
 from jumok.errors import ConfigError
 from jumok.tasks import shortlist
 from jumok.tasks.shortlist import Shortlist, learn
@@ -91,7 +91,7 @@ def search(task_and_model, monkeypatch, tokens, **options):
 @pytest.mark.parametrize("native", [True, False])
 def test_a_shortlist_of_everything_changes_nothing(task_and_model, monkeypatch, options, native):
     if not native:
-        monkeypatch.setattr("jumok.nn.native_step.kernels", lambda: None)
+        monkeypatch.setattr("jumok.decoding.native_step.kernels", lambda: None)
         monkeypatch.setattr("jumok.native.kernels.kernels", lambda: None)
     everything = list(range(len(task_and_model[0].target_tokenizer)))
     plain = search(task_and_model, monkeypatch, lambda ids: everything, **options)

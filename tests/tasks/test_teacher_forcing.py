@@ -12,7 +12,7 @@ from torch.testing import assert_close
 
 from jumok import api
 from jumok.config import DecodingConfig, TrainingConfig
-from jumok.data.tokenizer import END, PAD, START
+from jumok.data.text.tokenizer import END, PAD, START
 from jumok.errors import ConfigError
 from jumok.tasks import translation
 from jumok.tasks.losses import vocabulary_loss

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jumok.config import TextData, TextFile, TokenizerConfig
-from jumok.data.documents import TextCorpora
-from jumok.data.tokenizer import END
+from jumok.data.text.documents import TextCorpora
+from jumok.data.text.tokenizer import END
 from jumok.errors import ConfigError
 from jumok.tasks.blocks import BlockBatches, blocks_in_order
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from jumok.errors import ConfigError
-from jumok.run import load_recipe
+from jumok.runs.run import load_recipe
 from jumok.tasks.text_classification import TextClassification
 
 RECIPE = """
@@ -20,7 +20,7 @@ name = "bert"
 [training]
 batch_tokens = 200
 """
-WORDS = ["lovely", "wonderful", "dreadful", "remarkable", "ordinary", "picture", "performance", "storyline"]
+WORDS = ["lovely", "wonderful", "dreadful", "remarkable", "ordinary", "image", "performance", "storyline"]
 
 
 @pytest.fixture(scope="module")

@@ -9,11 +9,11 @@ from torch.testing import assert_close
 
 from jumok import api
 from jumok.config import DecodingConfig
-from jumok.data.tokenizer import START
+from jumok.data.text.tokenizer import START
 from jumok.errors import ConfigError
-from jumok.job import build_model
-from jumok.nn.observe import observe
-from jumok.nn.record import mean_over_heads
+from jumok.inspection.observe import observe
+from jumok.inspection.record import mean_over_heads
+from jumok.runs.job import build_model
 from jumok.tasks import translation
 from jumok.tasks.pairs import collate
 

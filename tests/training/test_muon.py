@@ -94,7 +94,7 @@ def test_steps_are_those_of_the_definition():
 
 
 def test_only_matrices_that_layers_multiply_with_are_orthogonal():
-    sizes = {"picture_size": 8, "channels": 3, "classes": 4}
+    sizes = {"image_size": 8, "channels": 3, "classes": 4}
     vit = ViT(ViTConfig(patch_size=2, layers=2, width=8, heads=2, feedforward=16, **sizes))
     swin = Swin(SwinConfig(patch_size=2, width=8, layers=[2, 2], heads=[2, 2], window=2, **sizes))
     for model, outside in (

@@ -1,7 +1,7 @@
-// What lies over a picture: a veil that is lifted where a model looks, or colours that are laid where it does.
+// What lies over an image: a veil that is lifted where a model looks, or colours that are laid where it does.
 import { weightColours } from "./colour.js";
 
-const VEIL = [46, 51, 64], THICKEST = 0.86, STRONGEST = 0.82; // the veil is neither black nor white: pictures have both
+const VEIL = [46, 51, 64], THICKEST = 0.86, STRONGEST = 0.82; // the veil is neither black nor white: images have both
 
 // A function from a share of the strongest weight to [red, green, blue, opacity from 0 to 1].
 export function covers(how) {

@@ -1,4 +1,4 @@
-// Beside the picture: the place pointed at, and the patches of the strongest weights, cut out of the picture.
+// Beside the image: the place pointed at, and the patches of the strongest weights, cut out of the image.
 import { bars } from "./beside.js";
 import { make, percent } from "./build.js";
 import { layoutOf, litBy, nameOf, strongest } from "./places.js";

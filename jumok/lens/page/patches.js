@@ -1,19 +1,19 @@
-// The picture with its cells over it. Pointing at one lights up the others by weight; arrow keys walk, Enter pins.
+// The image with its cells over it. Pointing at one lights up the others by weight; arrow keys walk, Enter pins.
 import { make, percent } from "./build.js";
 import { css, inkOn, weightColours } from "./colour.js";
 import { covers, rgba } from "./cover.js";
 import { layoutOf, nameOf, sharesOf } from "./places.js";
 
-const SMALL = 100; // pixels a side below which a picture is shown pixel by pixel
+const SMALL = 100; // pixels a side below which an image is shown pixel by pixel
 
 export class Patches {
   // tell.point(place or null) and tell.pin(place) hear of what the viewer does.
   constructor(host, tell) {
     this.tell = tell;
     this.tokens = make("div", { class: "tokens", role: "row" });
-    this.picture = make("img", { alt: "", draggable: "false" });
+    this.image = make("img", { alt: "", draggable: "false" });
     this.cells = make("div", { class: "cells", role: "rowgroup" });
-    this.frame = make("div", { class: "picture", role: "presentation" }, this.picture, this.cells);
+    this.frame = make("div", { class: "image", role: "presentation" }, this.image, this.cells);
     this.root = make("div", { class: "patches", role: "grid" }, this.tokens, this.frame);
     host.append(this.root);
     const placeOf = (event) => { const patch = event.target.closest(".patch"); return patch && Number(patch.dataset.place); };
@@ -30,14 +30,14 @@ export class Patches {
     const { run } = seen;
     this.seen = seen;
     this.places = [];
-    if (run.picture && this.picture.src !== run.picture) this.picture.src = run.picture;
-    this.picture.hidden = !run.picture;
-    this.picture.classList.toggle("small", Math.max(run.width, run.height) < SMALL);
+    if (run.image && this.image.src !== run.image) this.image.src = run.image;
+    this.image.hidden = !run.image;
+    this.image.classList.toggle("small", Math.max(run.width, run.height) < SMALL);
     this.frame.style.aspectRatio = `${run.width} / ${run.height}`;
     this.cells.hidden = !seen.grid;
     this.layout = seen.grid ? layoutOf(seen) : { rows: 0, columns: 0, special: 0 };
     const { rows, columns, special } = this.layout;
-    this.root.setAttribute("aria-label", seen.grid ? `the picture in ${rows} × ${columns} patches` : "the picture");
+    this.root.setAttribute("aria-label", seen.grid ? `the image in ${rows} × ${columns} patches` : "the image");
     this.tokens.hidden = !special;
     this.tokens.replaceChildren(...seen.keys.slice(0, special).map((_, place) => this.#place(place, make("span", { text: "class token" }), make("small", { "aria-hidden": "true" }))));
     this.cells.style.gridTemplate = `repeat(${rows}, 1fr) / repeat(${columns}, 1fr)`;
@@ -54,7 +54,7 @@ export class Patches {
   #key(event, place) {
     if (place === null) return;
     const { columns, special } = this.layout, last = this.places.length - 1, cell = place - special;
-    // From the class token one walks down into the picture; from its first row back up.
+    // From the class token one walks down into the image; from its first row back up.
     const up = cell < 0 ? place : cell < columns && special ? 0 : place - columns;
     const goal = {
       ArrowRight: place + 1, ArrowLeft: place - 1, ArrowUp: up, ArrowDown: cell < 0 ? special : place + columns,
@@ -99,7 +99,7 @@ export class Patches {
   // The same on a pen for files.
   draw(pen, { width, height }) {
     const { rows, columns } = this.layout, across = width / columns, down = height / rows;
-    if (this.seen.run.picture) pen.image(0, 0, width, height, this.picture);
+    if (this.seen.run.image) pen.image(0, 0, width, height, this.image);
     this.lit?.values.forEach((share, cell) => pen.rectangle((cell % columns) * across, Math.floor(cell / columns) * down, across, down, rgba(this.lit.cover(share))));
   }
 }

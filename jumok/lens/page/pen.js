@@ -48,9 +48,9 @@ export class CanvasPen {
     context.restore();
   }
 
-  image(x, y, width, height, picture) {
-    this.context.imageSmoothingEnabled = picture.naturalWidth > width;
-    this.context.drawImage(picture, x, y, width, height);
+  image(x, y, width, height, image) {
+    this.context.imageSmoothingEnabled = image.naturalWidth > width;
+    this.context.drawImage(image, x, y, width, height);
   }
 
   // Cells of a grid, each coloured by its value.
@@ -84,8 +84,8 @@ export class SvgPen {
     this.parts.push(`<text x="${short(x)}" y="${short(y)}" font-size="${size}" font-weight="${weight}" fill="${colour}" text-anchor="${anchor}" dominant-baseline="central"${turn}>${safe}</text>`);
   }
 
-  image(x, y, width, height, picture) {
-    this.parts.push(`<image x="${short(x)}" y="${short(y)}" width="${short(width)}" height="${short(height)}" preserveAspectRatio="none" style="image-rendering:pixelated" href="data:${picture.src.slice(5)}"/>`); // a picture is always inside the page
+  image(x, y, width, height, image) {
+    this.parts.push(`<image x="${short(x)}" y="${short(y)}" width="${short(width)}" height="${short(height)}" preserveAspectRatio="none" style="image-rendering:pixelated" href="data:${image.src.slice(5)}"/>`); // an image is always inside the page
   }
 
   cells(x, y, width, height, grid, colourOf) {

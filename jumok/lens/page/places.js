@@ -1,4 +1,4 @@
-// The places of a picture's attention: a class token perhaps, then cells row by row; and what is lit from one of them.
+// The places of an image's attention: a class token perhaps, then cells row by row; and what is lit from one of them.
 import { columnOf, meanRow, rowOf } from "./weights.js";
 
 export function layoutOf({ run, choice, keys }) {

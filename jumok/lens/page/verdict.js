@@ -1,4 +1,4 @@
-// What the model said of the picture: its classes, and how much of each cell reached the verdict.
+// What the model said of the image: its classes, and how much of each cell reached the verdict.
 import { bars } from "./beside.js";
 import { make } from "./build.js";
 import { covers } from "./cover.js";
@@ -25,5 +25,5 @@ function heatOf(run, how) {
   const heat = pixels({ rows, columns, values: run.heat.values.map((share) => (most ? share / most : 0)) }, covers(how));
   const best = run.heat.values.indexOf(most);
   return make("div", { class: "rollout", role: "img", "aria-label": `most came from row ${Math.floor(best / columns) + 1}, column ${(best % columns) + 1}`, style: `aspect-ratio: ${run.width} / ${run.height}` },
-    run.picture ? make("img", { alt: "", src: run.picture }) : null, heat);
+    run.image ? make("img", { alt: "", src: run.image }) : null, heat);
 }

@@ -105,7 +105,7 @@ export function columnOf(grid, column) {
   return Float64Array.from({ length: grid.rows }, (_, row) => grid.values[row * grid.columns + column]);
 }
 
-// What tells heads apart, each a mean over queries, as HeadSummary in nn/record.py has them.
+// What tells heads apart, each a mean over queries, as HeadSummary in inspection/record.py has them.
 export function figuresOf(grid, ends) {
   let entropy = 0, distance = 0, onEnd = 0;
   for (let row = 0; row < grid.rows; row++) {

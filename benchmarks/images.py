@@ -1,0 +1,118 @@
+"""How fast ViT and Swin are trained: jumok beside Hugging Face's models in a plain loop.
+
+    python benchmarks/images.py --data CIFAR10
+
+The same images, sizes and batches, a crop and a flip on both sides; images a second with data included. `one batch`
+is jumok on a single batch that lies ready: what preparing images costs is the difference.
+"""
+
+import argparse
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from contest import HERE, OURS, Entry, build_peers, find_data, hold, save, warn_if_busy, whole_speed
+
+from jumok.errors import JumokError
+from jumok.runs.job import Job, prepare_job
+
+RECIPES = {"vit": "cifar10-vit", "swin": "cifar10-swin"}
+THEIRS = "transformers, plain loop"
+ONE_BATCH = "jumok, one batch"
+VARIED = ["data.augment.crop=4", "data.augment.flip=true", "data.augment.policy=0", "training.optimizer=adamw"]
+OWN = {
+    "vit": ["model.pool=class"],
+    # transformers' Swin fails where the last stage's grid (2 × 2 of 32 × 32 pixels) is smaller than the window of 4 × 4
+    "swin": ["data.size=64", "training.batch_size=32"],
+}
+SIZES = ("image_size", "channels", "classes", "patch_size", "width", "layers", "heads")
+
+
+def arguments() -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description="Training speed of ViT and Swin: jumok beside its peers.")
+    parser.add_argument(
+        "--data", required=True, type=Path, help="the folder of CIFAR-10 (train.npz, …), or the one that holds cifar10"
+    )
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--steps", type=int, default=40, help="timed steps of each run")
+    parser.add_argument("--warm-up", type=int, default=10, help="steps before them")
+    parser.add_argument("--threads", type=int, nargs="+", default=[2], help="each is tried; a toolkit's best counts")
+    parser.add_argument("--models", nargs="+", choices=list(RECIPES), default=list(RECIPES))
+    parser.add_argument("--out", type=Path, default=HERE / "results" / "images", help="OUT.json and OUT.md")
+    given = parser.parse_args()
+    given.data = find_data(given.data, "cifar10")
+    return given
+
+
+def main() -> None:
+    """Hold the contest."""
+    given = arguments()
+    build_peers()
+    warn_if_busy()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        entries = [entry for model in given.models for entry in entries_of(model, given.data, folder)]
+        job = {"steps": given.steps, "warm_up": given.warm_up, "data": str(given.data.absolute())}
+        records = []
+        for record in hold(entries, rounds=given.rounds, threads=given.threads, job=job, folder=folder):
+            records.append(record)
+            print(
+                f"round {record['round'] + 1}/{given.rounds} · {record['event']:<5} · {record['toolkit']:<25} · "
+                f"threads {record['threads']} · {whole_speed(record):,.0f} images/s with data",
+                flush=True,
+            )
+    settings = {
+        **job,
+        "data": given.data.name,
+        "rounds": given.rounds,
+        "threads": given.threads,
+        "varied": VARIED,
+        "own": OWN,
+    }
+    title = "Training speed, models for images (a target token is an image)"
+    print(save(given.out, title=title, event="model", settings=settings, records=records))
+    print(f"saved as {given.out.with_suffix('.json')} and {given.out.with_suffix('.md')}")
+
+
+def entries_of(model: str, data: Path, folder: Path) -> list[Entry]:
+    """Return who takes part in the event of a model."""
+    overrides = [*VARIED, *OWN[model]]
+    training = prepare_job(RECIPES[model], data=data, out=folder / f"unused-{model}", overrides=overrides)
+    ours: dict[str, Any] = {"recipe": RECIPES[model], "overrides": overrides}
+    theirs = {
+        "kind": model,
+        "sizes": sizes(training),
+        "arrays": str(write_arrays(training, folder / f"{model}.npz")),
+        "mean": training.task.data.mean,
+        "deviation": training.task.data.deviation,
+        "batch_size": training.batches.batch_size,
+        "crop": training.task.data.augment.crop,
+    }
+    return [
+        Entry(model, OURS, "train_jumok.py", ours, apart=False),
+        Entry(model, ONE_BATCH, "train_jumok.py", {**ours, "one_batch": True}, apart=False),
+        Entry(model, THEIRS, "train_plain_images.py", theirs),
+    ]
+
+
+def sizes(training: Job) -> dict[str, Any]:
+    """Return what the peers take over from jumok's recipe."""
+    model = training.recipe.model.model_dump()
+    own = ("window", "feedforward_ratio", "stochastic_depth") if model["name"] == "swin" else ("feedforward",)
+    return {name: model[name] for name in (*SIZES, *own)}
+
+
+def write_arrays(training: Job, path: Path) -> Path:
+    """Write jumok's decoded images for the peers."""
+    store = training.task.corpora.train
+    np.savez(path, x=store.pixels, y=store.classes.astype(np.int64))
+    return path
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except JumokError as error:
+        raise SystemExit(f"jumok: {error}") from None

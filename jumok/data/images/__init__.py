@@ -1,0 +1,1 @@
+"""Images: found, decoded, varied, stored."""

@@ -1,0 +1,252 @@
+"""Where images come from: folders, tables, and files of many images, all as a list of entries with their classes.
+
+ImageFiles (of a recipe) → find_file → list_images → Entry: a name, a class, and how to get at the pixels
+Nothing is decoded here; what is wrong with a whole source is a DataError, what is wrong with one image is found later.
+"""
+
+import gzip
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from jumok.config import ImageFiles
+from jumok.data.files import find_file
+from jumok.data.images.decode import open_image
+from jumok.data.tables import TABLE_SUFFIXES, read_columns
+from jumok.errors import DataError
+
+SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".ppm", ".pgm")
+IDX_TYPE = 0x08  # unsigned bytes
+CIFAR_PIXELS = 3 * 32 * 32
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An image that has not been opened yet."""
+
+    name: str  # for messages
+    label: str
+    source: Path  # the file it is in
+    number: int = -1  # its place there; -1: the file is the image
+    labels_file: Path | None = None  # where the classes of its file are, if not in it
+
+
+@dataclass
+class Listing:
+    """The images of one source."""
+
+    entries: list[Entry] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def list_images(files: ImageFiles, folders: Sequence[Path]) -> Listing:
+    """Return the images of a source."""
+    path = find_file(files.file, folders)
+    name = path.name.lower().removesuffix(".gz")
+    if path.is_dir() and (batches := sorted(path.glob("data_batch_*.bin"))):  # CIFAR-10, unpacked
+        listing = Listing([entry for batch in batches for entry in _packed(batch).entries])
+    elif path.is_dir():
+        listing = _class_folders(path)
+    elif name.endswith(TABLE_SUFFIXES):
+        listing = Listing(list(_rows(path, files)))
+    elif name.endswith((".npz", ".bin")) or "idx3" in name:
+        listing = _packed(path, find_file(files.labels_file, folders) if files.labels_file else None)
+    elif name.startswith(("data_batch", "test_batch")):
+        raise DataError(f"{path} is a pickle, which could run any program; take the binary version of CIFAR (.bin).")
+    else:
+        raise DataError(
+            f"{path} is no source of images that jumok knows; give a folder of class folders, a table "
+            f"({', '.join(TABLE_SUFFIXES)}), an .npz, MNIST's idx3 file or CIFAR's .bin file."
+        )
+    if not listing.entries:
+        raise DataError(f"{path} holds no images; files ending in {', '.join(SUFFIXES)} are looked for.")
+    return listing
+
+
+def load_entry(entry: Entry, *, least: int = 0) -> Image.Image:
+    """Return the decoded image of an entry; BrokenImageError where there is none."""
+    if entry.number < 0:
+        return open_image(entry.source, least=least)
+    return open_pack(entry.source, entry.labels_file).image(entry.number, least)
+
+
+# --- folders and tables
+
+
+def _class_folders(path: Path) -> Listing:
+    listing, stray = Listing(), 0
+    for folder in sorted(path.iterdir()):
+        if not folder.is_dir():
+            stray += folder.suffix.lower() in SUFFIXES
+            continue
+        if folder.name.startswith("."):
+            continue
+        found = sorted(file for file in folder.rglob("*") if file.suffix.lower() in SUFFIXES and file.is_file())
+        listing.entries += [Entry(str(file.relative_to(path)), folder.name, file) for file in found]
+        if not found:
+            listing.notes.append(f"the folder {folder.name} of {path} has no images: there is no such class")
+    if stray and listing.entries:
+        listing.notes.append(f"{stray:,} images of {path} stand in no class folder and are left out")
+    elif stray:
+        raise DataError(f"{path} holds images, but no folders; put each class into a folder of its name.")
+    return listing
+
+
+def _rows(path: Path, files: ImageFiles) -> Iterator[Entry]:
+    columns = {"image": files.image, "label": files.label}
+    if files.split:
+        columns["split_column"] = files.split_column
+    for place, label, *split in read_columns(path, columns):
+        if split and split[0] != files.split:
+            continue
+        if not label.strip():
+            raise DataError(f"{path}: the image {place!r} has no class; give it one, or take the row out.")
+        yield Entry(place, label, path.parent / place)
+
+
+# --- many images in one file
+
+
+@dataclass(frozen=True)
+class Pack:
+    """A file of many images."""
+
+    labels: list[str]
+    image: Callable[[int, int], Image.Image]  # (number, least side) → decoded
+    notes: tuple[str, ...] = ()
+
+
+def _packed(path: Path, labels_file: Path | None = None) -> Listing:
+    pack = open_pack(path, labels_file)
+    entries = [
+        Entry(f"{path.name} image {number + 1:,}", label, path, number, labels_file)
+        for number, label in enumerate(pack.labels)
+    ]
+    return Listing(entries, list(pack.notes))
+
+
+@lru_cache(maxsize=8)
+def open_pack(path: Path, labels_file: Path | None = None) -> Pack:
+    """Return the images in a file; kept open, because every process asks for many of them."""
+    name = path.name.lower().removesuffix(".gz")
+    try:
+        if name.endswith(".npz"):
+            return _npz(path)
+        return _idx(path, labels_file) if "idx3" in name else _cifar(path)
+    except (OSError, EOFError, ValueError, KeyError, zlib.error) as error:
+        raise DataError(f"{path} cannot be read ({str(error).splitlines()[0]}); download or write it again.") from None
+
+
+def _npz(path: Path) -> Pack:
+    with np.load(path, allow_pickle=False) as file:
+        arrays = {key: file[key] for key in file.files}
+    if {"jpeg", "offset", "label"} <= arrays.keys():
+        content, offset = arrays["jpeg"], arrays["offset"]
+        if len(offset) != len(arrays["label"]) + 1:
+            raise DataError(f"{path}: {len(offset):,} offsets for {len(arrays['label']):,} labels; one more is needed.")
+
+        def decode(number: int, least: int) -> Image.Image:
+            return open_image(content[offset[number] : offset[number + 1]].tobytes(), least=least)
+
+        return Pack(_named(arrays["label"], arrays.get("classes")), decode)
+    if not {"x", "y"} <= arrays.keys():
+        raise DataError(
+            f"{path} holds {', '.join(sorted(arrays)) or 'nothing'}; x (images) and y (classes) are needed, or jpeg, "
+            "offset and label."
+        )
+    images, notes = as_pixels(arrays["x"], str(path))
+    if len(images) != len(arrays["y"]):
+        raise DataError(f"{path} has {len(images):,} images and {len(arrays['y']):,} classes; as many are needed.")
+    return Pack(_named(arrays["y"], arrays.get("classes")), lambda number, least: _image(images[number]), notes)
+
+
+def as_pixels(values: np.ndarray[Any, Any], where: str) -> tuple[np.ndarray[Any, Any], tuple[str, ...]]:
+    """Return images (N, H, W) or (N, H, W, 3) as 0 to 255 whatever their order and range, and what was made of them.
+
+    0 to 1 taken for 0 to 255, or channels taken for rows, would be learnt from without a word.
+    """
+    notes = []
+    if values.ndim == 4 and values.shape[3] not in (1, 3) and values.shape[1] in (1, 3):
+        values = values.transpose(0, 2, 3, 1)
+        notes.append(f"{where}: channels stand before rows and columns, and are moved behind them")
+    elif values.ndim == 4 and values.shape[3] in (1, 3) and values.shape[1] in (1, 3) and values.shape[1:3] != (1, 1):
+        raise DataError(
+            f"{where}: images of shape {values.shape[1:]} may have their channels first or last; write them larger, or "
+            "as PNG files."
+        )
+    if values.ndim not in (3, 4) or (values.ndim == 4 and values.shape[3] not in (1, 3)):
+        raise DataError(
+            f"{where}: images have the shape {values.shape[1:]}; (height, width) or (height, width, 1 or 3) is needed."
+        )
+    if values.ndim == 4 and values.shape[3] == 1:
+        values = values[..., 0]
+    low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 0.0)
+    if not np.isfinite(low + high) or low < 0 or high > 255:
+        raise DataError(
+            f"{where}: pixels go from {low:g} to {high:g}; 0 to 255 or 0 to 1 is needed. Are they normalised already?"
+        )
+    if high <= 1 and (values.dtype.kind == "f" or high == 1):
+        notes.append(f"{where}: pixels go from 0 to 1 and are taken times 255")
+        values = np.round(values * 255.0)
+    return values.astype(np.uint8), tuple(notes)
+
+
+def _named(numbers: np.ndarray[Any, Any], names: np.ndarray[Any, Any] | None) -> list[str]:
+    if names is None:
+        return [str(number) for number in numbers.tolist()]
+    return [str(names[number]) for number in numbers.tolist()]
+
+
+def _image(pixels: np.ndarray[Any, Any]) -> Image.Image:
+    return Image.fromarray(np.ascontiguousarray(pixels))
+
+
+def _bytes(path: Path) -> bytes:
+    return gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+
+
+def _idx(path: Path, labels_file: Path | None) -> Pack:
+    """Read MNIST's own format: a magic number, sizes, bytes."""
+    images = _idx_array(path, dimensions=3)
+    if labels_file is None:
+        labels_file = path.with_name(path.name.replace("images", "labels").replace("idx3", "idx1"))
+    if not labels_file.exists():
+        raise DataError(f"{labels_file}, the classes of {path.name}, is missing; name it in labels_file.")
+    labels = _idx_array(labels_file, dimensions=1)
+    if len(labels) != len(images):
+        raise DataError(f"{path} has {len(images):,} images and {labels_file.name} {len(labels):,} classes.")
+    return Pack([str(label) for label in labels.tolist()], lambda number, least: _image(images[number]))
+
+
+def _idx_array(path: Path, *, dimensions: int) -> np.ndarray[Any, Any]:
+    content = _bytes(path)
+    if len(content) < 4 + 4 * dimensions or content[:4] != bytes([0, 0, IDX_TYPE, dimensions]):
+        raise DataError(f"{path} is no IDX file of bytes in {dimensions} dimensions.")
+    shape = np.frombuffer(content, ">u4", dimensions, 4).tolist()
+    values = np.frombuffer(content, np.uint8, offset=4 + 4 * dimensions)
+    if len(values) != np.prod(shape):
+        raise DataError(f"{path} is cut off: {np.prod(shape):,} bytes were announced, {len(values):,} are there.")
+    return values.reshape(shape)
+
+
+def _cifar(path: Path) -> Pack:
+    """Read a batch of CIFAR-10 (a class, then 3,072 pixels) or of CIFAR-100 (two classes; the finer one counts)."""
+    content = np.frombuffer(_bytes(path), np.uint8)
+    marks = next((count for count in (1, 2) if len(content) and len(content) % (CIFAR_PIXELS + count) == 0), 0)
+    if not marks:
+        raise DataError(f"{path} has {len(content):,} bytes, which is no whole number of CIFAR's images.")
+    rows = content.reshape(-1, CIFAR_PIXELS + marks)
+    images = rows[:, marks:].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
+    meta = path.parent / ("batches.meta.txt" if marks == 1 else "fine_label_names.txt")
+    names = meta.read_text(encoding="utf-8").split() if meta.exists() else None
+    numbers = rows[:, marks - 1]
+    if names is not None and len(numbers) and int(numbers.max()) >= len(names):
+        raise DataError(f"{path} has the class {int(numbers.max())}, but {meta.name} only {len(names)} names.")
+    labels = [names[number] if names else str(number) for number in numbers.tolist()]
+    return Pack(labels, lambda number, least: _image(images[number]))

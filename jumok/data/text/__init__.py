@@ -1,0 +1,1 @@
+"""Text: files, tokenizers, stores, plans of batches."""

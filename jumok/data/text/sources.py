@@ -1,0 +1,128 @@
+"""Where text comes from: a recipe's corpora as pairs, documents, or texts with classes.
+
+Corpus (of a recipe) → find_file → read_pairs → (source, target) strings, streamed → tidy
+TextFile → find_file → read_documents → strings, their line breaks kept → clean
+Whatever is wrong with a file ends in a DataError that says what to do; rows are never skipped in silence.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
+from pathlib import Path
+
+import numpy as np
+
+from jumok.config import Corpus, LabelledFile, TextFile
+from jumok.data.files import find_file, read_lines
+from jumok.data.tables import TABLE_SUFFIXES, read_columns
+from jumok.errors import ConfigError, DataError, did_you_mean
+
+Pair = tuple[str, str]
+TABLES = {"phrasebook": Path(__file__).parents[1] / "builtin" / "phrasebook.tsv"}  # built-in, with columns en and ko
+# Control characters that are no whitespace, and halves of surrogate pairs (JSON can smuggle them in).
+_CONTROL = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ud800-\udfff]")
+
+
+def tidy(text: str, lowercase: bool = False) -> str:
+    """Return text in NFC, without control characters, every run of whitespace as one space, stripped."""
+    text = _CONTROL.sub("", text).replace("\ufeff", " ")
+    text = unicodedata.normalize("NFC", text.lower() if lowercase else text)
+    return " ".join(text.split())
+
+
+def clean(text: str, lowercase: bool = False) -> str:
+    """Return text in NFC, without control characters; spaces and line breaks stay as they are."""
+    text = _CONTROL.sub("", text).replace("\ufeff", "")
+    return unicodedata.normalize("NFC", text.lower() if lowercase else text)
+
+
+def read_pairs(corpus: Corpus, folders: Sequence[Path]) -> Iterator[Pair]:
+    """Yield the (source, target) pairs of a corpus as they stand in its files, or backwards where it says so."""
+    pairs = _as_they_stand(corpus, folders)
+    yield from ((target, source) for source, target in pairs) if corpus.swap else pairs
+
+
+def files_of(corpus: Corpus, folders: Sequence[Path]) -> list[Path]:
+    """Return the files that a corpus is read from: its table, or those of source and target."""
+    if corpus.set:
+        if corpus.set not in TABLES:
+            raise ConfigError(f"set = '{corpus.set}' is no built-in table; {did_you_mean(corpus.set, TABLES)}")
+        return [TABLES[corpus.set]]
+    return [find_file(name, folders) for name in ([corpus.file] if corpus.file else [corpus.source, corpus.target])]
+
+
+def _as_they_stand(corpus: Corpus, folders: Sequence[Path]) -> Iterator[Pair]:
+    path, *target_file = files_of(corpus, folders)
+    if target_file:
+        yield from _read_two_files(path, target_file[0])
+        return
+    count = 0
+    columns = {"source_column": corpus.source_column, "target_column": corpus.target_column}
+    for source, target in read_columns(path, columns):
+        count += 1
+        yield source, target
+    if not count:
+        raise DataError(f"{path} holds no pairs; a table with at least one row is needed.")
+
+
+def read_documents(file: TextFile, folders: Sequence[Path], *, documents: str) -> Iterator[str]:
+    """Yield the documents of plain text (the file, its paragraphs or its lines) or of a table's column (its rows)."""
+    path = find_file(file.file, folders)
+    if path.name.lower().removesuffix(".gz").endswith(TABLE_SUFFIXES):
+        yield from (text for (text,) in read_columns(path, {"column": file.column}))
+    elif documents == "line":
+        yield from read_lines(path)
+    else:
+        lines: list[str] = []
+        for line in read_lines(path):
+            lines.append(line)
+            if documents == "paragraph" and not line.strip():
+                yield "\n".join(lines).strip("\n")
+                lines = []
+        yield "\n".join([*lines, ""]) if documents == "file" else "\n".join(lines)
+
+
+def read_labelled(file: LabelledFile, folders: Sequence[Path]) -> Iterator[tuple[str, str, str]]:
+    """Yield text, second text (empty where there is none) and class of each row of a table."""
+    path = find_file(file.file, folders)
+    columns = {"text": file.text, "second": file.second, "label": file.label}
+    if file.second == "":
+        del columns["second"]
+    for text, *second, label in read_columns(path, columns):
+        if not label.strip():
+            raise DataError(f"{path}: the text {text[:40]!r} has no class; give it one, or take the row out.")
+        yield text, "".join(second), label
+
+
+def _read_two_files(source: Path, target: Path) -> Iterator[Pair]:
+    for left, right in zip_longest(read_lines(source), read_lines(target)):
+        if left is None or right is None:
+            raise _unequal(source, target)
+        yield left, right
+
+
+def _unequal(source: Path, target: Path) -> DataError:
+    lengths = {path: np.fromiter((len(line) + 1 for line in read_lines(path)), np.float64) for path in (source, target)}
+    shorter, longer = sorted((source, target), key=lambda path: len(lengths[path]))
+    split = _where_lengths_part(lengths[longer], lengths[shorter])
+    if split < len(lengths[shorter]):
+        hint = f"Line {split + 1:,} of {shorter.name} is where they stop matching in length; look there first."
+    else:
+        hint = f"They match in length up to the last line of {shorter.name}: its end seems to be missing."
+    return DataError(
+        f"{source.name} has {len(lengths[source]):,} lines and {target.name} {len(lengths[target]):,}; "
+        f"a parallel corpus needs the same number.\n{hint}"
+    )
+
+
+def _where_lengths_part(longer: np.ndarray, shorter: np.ndarray) -> int:
+    """Return the line before which the two agree best unshifted, and after which shifted by the surplus."""
+    count, surplus = len(shorter), len(longer) - len(shorter)
+    usual = np.log(longer.mean() / shorter.mean())
+    unshifted = np.abs(np.log(longer[:count] / shorter) - usual)
+    shifted = np.abs(np.log(longer[surplus:] / shorter) - usual)
+    gain = np.concatenate([[0.0], np.cumsum(unshifted - shifted)])  # of shifting the lines before a place, too
+    return (
+        len(gain) - 1 - int(gain[::-1].argmin())
+    )  # of equally good places the last: an end that is missing is likelier

@@ -1,0 +1,107 @@
+"""A stack of layers, flat: the numbers of transformer.Encoder, without calls between.
+
+states (R, n, D), and what the rows have cached where they are continued → states (R, n, D)
+
+Writing one token at a time, a small model spends more time in calls of modules (about 4 µs each, some sixty a token)
+than in products (5 to 9 µs each). So the weights are collected once, and one function walks through them. It serves
+plain layers that nobody observes or trains; `fits` says which those are.
+
+A large model is bound by reading its weights. torch multiplies one row by a matrix on a single thread; `lay_out` stores
+large matrices column by column, so that threads can share them (docs/log.md has the figures).
+"""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from jumok.decoding.state import KeyValueCache
+from jumok.nn.attention import attend
+from jumok.nn.feedforward import FUNCTIONS
+from jumok.nn.norms import LayerNorm
+from jumok.nn.transformer import Encoder, EncoderLayer
+
+# R rows · n new tokens · D width · F features · H heads · d head width
+
+LARGE = 1 << 18  # numbers in a matrix from which reading it takes longer than calls
+
+
+def lay_out(model: nn.Module) -> None:
+    """Store the large matrices of a model that writes column by column, in place: they stay what they are."""
+    for module in model.modules():
+        if isinstance(module, nn.Linear) and module.weight.numel() >= LARGE and module.weight.device.type == "cpu":
+            module.weight.data = module.weight.data.t().contiguous().t()
+
+
+def linear(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    """Return x (…, D) · weight (F, D)ᵀ + bias; one row and a matrix that was laid out are shared among threads."""
+    features, width = weight.shape
+    if x.numel() != width or features * width < LARGE or weight.stride(0) != 1:
+        return F.linear(x, weight, bias)
+    threads = torch.get_num_threads()
+    each = features // threads
+    columns = weight.t().as_strided((threads, width, each), (each, features, 1))
+    found = torch.bmm(x.reshape(1, 1, width).expand(threads, 1, width), columns).flatten()
+    if each * threads < features:
+        found = torch.cat([found, weight[each * threads :] @ x.flatten()])
+    return (found if bias is None else found + bias).view(*x.shape[:-1], features)
+
+
+class LeanStack:
+    """The layers of a stack as plain tensors. They stay the model's own: what changes there changes here."""
+
+    def __init__(self, stack: Encoder) -> None:
+        assert self.fits(stack)
+        layers: list[EncoderLayer] = list(stack.layers)  # type: ignore[arg-type]
+        first = layers[0]
+        attention = first.attention
+        self.heads, self.width, self.scale = attention.heads, attention.output.out_features, attention.scale
+        self.pre, self.epsilon = first.around_attention.pre, first.around_attention.norm.eps
+        self.bend = FUNCTIONS[first.feedforward.kind] if first.bends else None
+        self.weights = [self._weights(layer) for layer in layers]
+        self.final = None if stack.final is None else (stack.final.weight, stack.final.bias)
+
+    @staticmethod
+    def fits(stack: Encoder) -> bool:
+        """Return whether the layers are plain: layer norm, residual connections, values as wide as keys."""
+        first: EncoderLayer = stack.layers[0]  # type: ignore[assignment]
+        wrapped, attention = first.around_attention, first.attention
+        plain = isinstance(wrapped.norm, LayerNorm) and wrapped.residual
+        return plain and attention.head_width == attention.value_width
+
+    @staticmethod
+    def _weights(layer: EncoderLayer) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
+        parts = [layer.around_attention.norm, layer.attention.query_key_value, layer.attention.output]
+        bent = (
+            [layer.around_feedforward.norm, layer.feedforward.expand, layer.feedforward.contract] if layer.bends else []
+        )
+        first, second = (tuple(t for part in some for t in (part.weight, part.bias)) for some in (parts, bent))
+        return first, second
+
+    def __call__(self, x: Tensor, cache: KeyValueCache | None = None, mask: Tensor | None = None) -> Tensor:
+        """Return (R, n, D) of x (R, n, D), which continues what is cached; without a cache, mask says who may look."""
+        rows, new = x.shape[:2]
+        heads, scale, pre = self.heads, self.scale, self.pre
+        shape, epsilon = (self.width,), self.epsilon
+        for number, (attention, feedforward) in enumerate(self.weights):
+            weight, bias, in_weight, in_bias, out_weight, out_bias = attention
+            given = torch.layer_norm(x, shape, weight, bias, epsilon) if pre else x
+            parts = linear(given, in_weight, in_bias).view(rows, new, 3, heads, -1)
+            query, key, value = parts.permute(2, 0, 3, 1, 4).unbind(0)  # (R, H, n, d) each
+            causal = False
+            if cache is not None:
+                key, value, mask, causal = cache.append(number, key, value)
+            mixed = attend(query, key, value, mask, causal=causal, scale=scale)
+            x = x + linear(mixed.transpose(1, 2).flatten(2), out_weight, out_bias)
+            if not pre:
+                x = torch.layer_norm(x, shape, weight, bias, epsilon)
+            if self.bend is not None:
+                weight, bias, in_weight, in_bias, out_weight, out_bias = feedforward
+                given = torch.layer_norm(x, shape, weight, bias, epsilon) if pre else x
+                x = x + linear(self.bend(linear(given, in_weight, in_bias)), out_weight, out_bias)
+                if not pre:
+                    x = torch.layer_norm(x, shape, weight, bias, epsilon)
+        if cache is not None:
+            cache.advance(new)
+        if self.final is not None:
+            x = torch.layer_norm(x, shape, *self.final, epsilon)
+        return x

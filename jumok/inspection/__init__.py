@@ -1,0 +1,1 @@
+"""Look at the attention of any model: observe, record, attention details, ablation."""

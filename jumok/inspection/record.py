@@ -1,0 +1,211 @@
+"""What was seen of a model's attention: maps with labels, words instead of subwords, and figures that tell heads apart.
+
+AttentionMap  the weights of one attention layer in one call: (B, H, Q, K), or (H, Q, K) once it is one example's
+AttentionRecord  all maps of the calls made while observing (inspection/observe.py)
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from jumok.inspection.ablation import Ablation
+from jumok.inspection.details import AttentionDetails, PositionTable, joined
+
+# B batch · H heads · Q queries · K keys
+
+END = "[END]"  # the label of what closes a sequence, on which idle heads like to rest
+Figure = Literal["entropy", "distance", "on_end", "diagonality"]
+
+BYTES = re.compile(r"(?:<[89A-F][0-9A-F]>)+")  # pieces of characters, named by their bytes
+
+
+@dataclass(frozen=True)
+class AttentionMap:
+    """The weights of one attention layer in one call: (B, H, Q, K), or (H, Q, K) once it is one example's."""
+
+    path: str  # the module's real name inside the model, e.g. "decoder.layers.2.cross"
+    kind: str  # encoder, decoder, cross, …
+    layer: int
+    weights: Tensor
+    queries: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
+    grid: tuple[int, int] | None = None  # rows and columns, where keys are the cells of an image
+    parts: AttentionDetails | None = None  # what the weights were computed from, where observe was asked for details
+
+    def cut(self, queries: Sequence[str], keys: Sequence[str], row: int = 0) -> "AttentionMap":
+        """Return the map of example row, cut to as many queries and keys as there are labels."""
+        weights = self.weights[row, :, : len(queries), : len(keys)]
+        parts = None if self.parts is None else self.parts.cut(len(queries), len(keys), row)
+        return replace(self, weights=weights, queries=tuple(queries), keys=tuple(keys), parts=parts)
+
+    def merged(self, queries: Sequence[int], keys: Sequence[int]) -> "AttentionMap":
+        """Return the map of words, given the word of each query and key, counted from 0.
+
+        A word is looked at as much as its pieces together, and looks where its pieces do on average.
+        """
+        by_key = _sums(self.weights, keys, dim=-1)
+        count = torch.bincount(torch.tensor(queries, device=by_key.device)).to(by_key.dtype)
+        weights = _sums(by_key, queries, dim=-2) / count[:, None]
+        return replace(
+            self,
+            weights=weights,
+            queries=_joined(self.queries, queries),
+            keys=_joined(self.keys, keys),
+            grid=None,
+            parts=None,  # a word has no single query or key
+        )
+
+    def summaries(self) -> list["HeadSummary"]:
+        """Return the figures of each head; the weights are one example's (H, Q, K)."""
+        heads, queries, keys = self.weights.shape
+        weights = self.weights.float()
+        where = torch.arange(queries, device=weights.device)[:, None] * ((keys - 1) / max(queries - 1, 1))
+        if queries == keys:
+            where = where.round()
+        apart = (torch.arange(keys, device=weights.device) - where).abs()  # (Q, K), in keys
+        entropy = -torch.special.xlogy(weights, weights).sum(dim=-1).mean(dim=-1)  # (H,)
+        distance = (weights * apart).sum(dim=-1).mean(dim=-1)
+        ends = [place for place, label in enumerate(self.keys) if label == END]
+        on_end = weights[..., ends].sum(dim=-1).mean(dim=-1)
+        return [
+            HeadSummary(
+                self.path,
+                self.kind,
+                self.layer,
+                head,
+                entropy=float(entropy[head]),
+                distance=float(distance[head]),
+                on_end=float(on_end[head]),
+                diagonality=1 - float(distance[head]) / max(keys - 1, 1),
+            )
+            for head in range(heads)
+        ]
+
+
+@dataclass(frozen=True)
+class HeadSummary:
+    """What tells heads apart, each a mean over queries."""
+
+    path: str
+    kind: str
+    layer: int
+    head: int
+    entropy: float  # of its weights, in nats: 0 looks at one key, ln K at all alike
+    distance: float  # keys between where it looks and the query's own place; queries are stretched over the keys
+    on_end: float  # weight on the end token
+    diagonality: float  # 1 where it looks at its own place alone, 0 where at the far end
+
+
+@dataclass
+class AttentionRecord:
+    """All maps of the calls made while observing one model."""
+
+    maps: list[AttentionMap] = field(default_factory=list)
+    sites: dict[nn.Module, tuple[str, int]] = field(default_factory=dict, repr=False)
+    ablation: Ablation = field(default_factory=Ablation, repr=False)
+    keeps: bool = True  # False: the calls are only edited
+    details: bool = False  # True: maps keep their parts, and positions are kept
+    positions: list[PositionTable] = field(default_factory=list)
+    _noted: list[AttentionDetails] = field(default_factory=list, repr=False)  # of the calls since the last map
+
+    def ablated(self, module: nn.Module, kind: str, weights: Tensor) -> Tensor:
+        """Return weights (B, H, Q, K) without what the ablation leave out."""
+        return self.ablation.apply(weights, path=self.sites[module][0], kind=kind)
+
+    def note(self, parts: AttentionDetails) -> None:
+        """Keep parts for the map that is filed next."""
+        if self.keeps and self.details:
+            self._noted.append(parts.detached())
+
+    def file(self, module: nn.Module, kind: str, weights: Tensor, *, grid: tuple[int, int] | None = None) -> None:
+        """Keep weights (B, H, Q, K) under the module's path; grid says how keys lie in an image."""
+        if self.keeps:
+            path, layer = self.sites[module]
+            parts = joined(self._noted) if self._noted else None
+            self._noted.clear()
+            self.maps.append(AttentionMap(path, kind, layer, weights.detach(), grid=grid, parts=parts))
+
+    def file_positions(self, module: nn.Module, kind: str, join: str, encoding: Tensor) -> None:
+        """Keep the encoding (T, P) of a sequence's places, or the first of (B, T, P)."""
+        if self.keeps and self.details:
+            table = encoding.detach() if encoding.dim() == 2 else encoding.detach()[0]
+            self.positions.append(PositionTable(self.sites[module][0], kind, join, table))
+
+    def file_once(self, module: nn.Module, kind: str, weights: Tensor) -> None:
+        """Keep weights unless the layer inside module has handed over the very same."""
+        if not self.maps or self.maps[-1].weights.data_ptr() != weights.data_ptr():
+            self.file(module, kind, weights)
+
+    def of_kind(self, kind: str) -> list[AttentionMap]:
+        """Return the maps of one kind, lowest layer first."""
+        return [found for found in self.maps if found.kind == kind]
+
+    @property
+    def kinds(self) -> list[str]:
+        """The kinds of attention seen, in order of first use."""
+        return list(dict.fromkeys(found.kind for found in self.maps))
+
+    def ranked(self, figure: Figure = "entropy", *, kind: str = "") -> list[HeadSummary]:
+        """Return the heads of all maps, or of one kind, the smallest figure first."""
+        maps = self.of_kind(kind) if kind else self.maps
+        return sorted((one for found in maps for one in found.summaries()), key=lambda one: float(getattr(one, figure)))
+
+    def rolled_out(self, kind: str) -> Tensor:
+        """Return how much of each input reaches each output (Q, K) through all layers of a kind; maps are (H, Q, K).
+
+        Cross-attention sees encoder states, so what it looks at is followed through the encoder as well.
+        """
+        maps = self.of_kind(kind)
+        assert maps, f"there is no attention of kind {kind}"
+        if kind not in ("cross", "recurrent"):
+            return rollout(maps)
+        mean = mean_over_heads(maps)
+        encoder = self.of_kind("encoder")
+        return mean @ rollout(encoder) if encoder else mean
+
+
+def rollout(maps: Sequence[AttentionMap]) -> Tensor:
+    """Return how much of each input reaches each output through all layers (Q, K): attention rollout (Abnar, Zuidema 2020).
+
+    Half of a state comes through the residual connection, half through the mean of its heads; maps are (H, Q, K).
+    """
+    whole: Tensor | None = None
+    for found in maps:
+        mean = found.weights.mean(dim=0)
+        layer = (mean + torch.eye(len(mean), dtype=mean.dtype, device=mean.device)) / 2
+        layer = layer / layer.sum(dim=1, keepdim=True)
+        whole = layer if whole is None else layer @ whole
+    assert whole is not None, "there is nothing to roll out"
+    return whole
+
+
+def mean_over_heads(maps: Sequence[AttentionMap]) -> Tensor:
+    """Return the mean over layers and heads: (B, Q, K) or (Q, K)."""
+    return torch.stack([found.weights.mean(dim=-3) for found in maps]).mean(dim=0)
+
+
+def _sums(x: Tensor, groups: Sequence[int], *, dim: int) -> Tensor:
+    """Return x with the members of each group added up along dim."""
+    shape = list(x.shape)
+    shape[dim] = max(groups) + 1
+    return x.new_zeros(shape).index_add_(dim, torch.tensor(groups, device=x.device), x)
+
+
+def _joined(labels: Sequence[str], groups: Sequence[int]) -> tuple[str, ...]:
+    """Return the labels of groups, pieces written together."""
+    words = [""] * (max(groups) + 1)
+    for label, group in zip(labels, groups, strict=True):
+        words[group] += label
+    return tuple(BYTES.sub(_as_text, word) for word in words)
+
+
+def _as_text(found: re.Match[str]) -> str:
+    """Return bytes that pieces were named by as the characters they are together, or as they stand."""
+    try:
+        return bytes(int(byte, 16) for byte in re.findall("[0-9A-F]{2}", found[0])).decode("utf-8")
+    except UnicodeDecodeError:
+        return found[0]

@@ -1,0 +1,79 @@
+"""Figures as PNG files, drawn by matplotlib (the extra `plot`): an alignment as a grid, and what every figure needs.
+
+AttentionMap (H, Q, K) → mean of heads (Q, K) → a square a weight, darker where it looked more
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from torch import Tensor
+
+from jumok.errors import ConfigError, DataError, MissingExtraError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# matplotlib's own font has no Korean, Chinese or Japanese, Hindi or Thai; these have, where they are installed.
+FONTS = ["DejaVu Sans", "Noto Sans CJK KR", "Noto Sans CJK JP", "Malgun Gothic", "AppleGothic", "Noto Sans Devanagari",
+         "Noto Sans Thai"]  # fmt: skip
+SQUARE = 0.3  # inches
+
+
+def check_can_draw(path: Path) -> None:
+    """Find out before the work whether the figure can be written after it."""
+    try:
+        import matplotlib.figure  # noqa: F401
+    except ImportError:
+        raise MissingExtraError("matplotlib", "plot", "--png") from None
+    if path.is_dir() or not path.absolute().parent.is_dir():
+        raise ConfigError(f"--png {path}: must be a file in a folder that exists")
+
+
+def save_png(figure: Figure, path: Path) -> None:
+    """Write a figure, whole or not at all."""
+    part = path.with_name(f".{path.name}.part")
+    try:
+        figure.savefig(part, format="png")
+        part.replace(path)
+    except OSError as error:
+        raise DataError(f"--png {path} cannot be written: {error.strerror}; choose another file") from None
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def image_alignment(
+    weights: Tensor, queries: Sequence[str], keys: Sequence[str], path: Path, *, title: str = ""
+) -> None:
+    """Draw weights (Q, K) as a PNG: a line an output token, a column a source token, white 0, dark 1."""
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure  # not pyplot: no global state, no window; a PNG is drawn by Agg
+
+    with rc_context({"font.family": _installed(FONTS)}):
+        size = (SQUARE * len(keys) + 1.6, SQUARE * len(queries) + 1.6)
+        figure = Figure(figsize=size, dpi=150, layout="constrained")
+        axes = figure.subplots()
+        axes.imshow(weights.numpy(force=True), cmap="Blues", vmin=0.0, vmax=1.0, aspect="equal")
+        axes.set_xticks(range(len(keys)), [plain(label) for label in keys], rotation=90)
+        axes.set_yticks(range(len(queries)), [plain(label) for label in queries])
+        axes.xaxis.tick_top()
+        axes.tick_params(length=0, labelsize=9)
+        axes.spines[:].set_color("#cccccc")
+        if title:
+            axes.set_xlabel(plain(title), fontsize=8, color="#555555")
+        save_png(figure, path)
+
+
+def plain(text: str) -> str:
+    """Return text that is not taken for a formula."""
+    return text.replace("$", r"\$")
+
+
+def _installed(fonts: Sequence[str]) -> list[str]:
+    """Return those of the fonts that matplotlib finds; it warns of each that it does not."""
+    from matplotlib.font_manager import fontManager
+
+    names = set(fontManager.get_font_names())
+    return [font for font in fonts if font in names]

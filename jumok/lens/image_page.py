@@ -1,0 +1,121 @@
+"""The page of an image: its cells light up by weight, over the image itself.
+
+ImageView → View (a kind for each grid: the stages of a Swin) → JSON, packed numbers, the image as a PNG inside the page
+  → lens/page/image.html, image.js → one text
+"""
+
+import base64
+import io
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+from PIL import Image
+
+from jumok.inspection.record import AttentionMap, AttentionRecord
+from jumok.lens.heat import heat_of
+from jumok.lens.html import Page, bits_for, joined_modules, numbers_of, put_together, told_of
+from jumok.lens.image_view import ImageView, cell_labels
+from jumok.lens.packing import Packing
+from jumok.lens.view import Side, View
+
+MOST_CELLS = 784  # of a map that can be pointed at and drawn at once; a finer grid is shown in blocks
+MOST_VECTORS = 1_000_000  # numbers of queries, keys, values and outputs in a page; where there are more, none
+MOST_EXACT = 2_000_000  # weights in a page as they are; more are rounded to 16 bits
+DARK = 80.0  # mean of an image's bytes below which lifting a veil shows nothing but black
+Grid = tuple[int, int]
+
+
+def make_image_page(views: Sequence[ImageView]) -> Page:
+    """Return the page of one model or more on an image."""
+    packing = Packing()
+    words = [_as_words(view) for view in views]
+    bits = bits_for(words)
+    told = [_run(view, whole, packing, bits=bits) for view, whole in zip(views, words, strict=True)]
+    data = {"runs": told, "arrays": packing.places}
+    title = " · ".join(filter(None, [views[0].source, views[0].name])) or "an image"
+    return put_together(
+        "image",
+        title=title,
+        data=data,
+        numbers=packing.text(),
+        script=joined_modules("image"),
+        styles=("page", "image"),
+    )
+
+
+def _as_words(view: ImageView) -> View:
+    """Return a view whose places stand in a line, as words do: a kind for each grid, blocks where cells are too many."""
+    kinds = _kinds(view.record.maps)
+    maps = [_in_blocks(replace(found, kind=kinds[found.kind, found.grid])) for found in view.record.maps]
+    if sum(numbers_of(found.parts) for found in maps if found.parts is not None) > MOST_VECTORS:
+        maps = [replace(found, parts=None) for found in maps]
+    sides = {found.kind: Side("patches", found.keys) for found in maps}
+    return View(
+        view.name,
+        AttentionRecord(maps, positions=view.record.positions),
+        {kind: (side, side) for kind, side in sides.items()},
+        output=next(iter(sides.values()), Side("patches", ())),
+        source=view.source,
+        answer=view.classes[0][0] if view.classes else "",
+    )
+
+
+def _run(view: ImageView, whole: View, packing: Packing, *, bits: int) -> dict[str, Any]:
+    """Return what the page is told of one view: what every page is told, and the image with its cells."""
+    kinds, maps = _kinds(view.record.maps), whole.record.maps
+    grids = {found.kind: found.grid for found in maps}
+    blocks = {kinds[found.kind, found.grid]: _block(found) for found in view.record.maps}
+    exact = sum(found.weights.numel() for found in maps) <= MOST_EXACT
+    heat = heat_of(view.record)
+    return told_of(whole, packing, exact=exact, bits=bits) | {
+        "note": view.note,
+        "image": None if view.pixels is None else png_of(view.pixels),
+        "height": 1 if view.pixels is None else view.pixels.shape[0],
+        "width": 1 if view.pixels is None else view.pixels.shape[1],
+        "grids": {
+            kind: {"rows": grid[0], "columns": grid[1], "block": blocks[kind]} for kind, grid in grids.items() if grid
+        },
+        "dark": view.pixels is None or bool(view.pixels.mean() < DARK),
+        "classes": view.classes,
+        "heat": None if heat is None else packing.rounded(heat),
+    }
+
+
+def png_of(pixels: np.ndarray[Any, Any]) -> str:
+    """Return pixels (height, width, channels) as an address that holds a PNG."""
+    file = io.BytesIO()
+    Image.fromarray(pixels[..., 0] if pixels.shape[2] == 1 else pixels).save(file, format="PNG", optimize=True)
+    return f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode('ascii')}"
+
+
+def _kinds(maps: Sequence[AttentionMap]) -> dict[tuple[str, Grid | None], str]:
+    """Return how each kind of attention on each grid is called: means over layers need one grid."""
+    found = list(dict.fromkeys((one.kind, one.grid) for one in maps))
+    return {key: key[0] if len(found) == 1 else f"stage {number}" for number, key in enumerate(found, 1)}
+
+
+def _block(found: AttentionMap) -> int:
+    """Return how many cells a side are shown as one."""
+    assert found.grid is not None
+    side = 1
+    while -(-found.grid[0] // side) * -(-found.grid[1] // side) > MOST_CELLS:
+        side += 1
+    return side
+
+
+def _in_blocks(found: AttentionMap) -> AttentionMap:
+    """Return the map with blocks of cells for cells, where there are too many: looked at as much as its cells together."""
+    side = _block(found)
+    if side == 1:
+        return found
+    assert found.grid is not None
+    rows, columns = found.grid
+    grid = -(-rows // side), -(-columns // side)
+    special = found.weights.shape[-1] - rows * columns
+    place = torch.arange(rows)[:, None] // side * grid[1] + torch.arange(columns) // side
+    groups = [*range(special), *(place.flatten() + special).tolist()]
+    labels = cell_labels(grid, special)
+    return replace(found.merged(groups, groups), queries=labels, keys=labels, grid=grid)

@@ -1,0 +1,86 @@
+"""What a page is told of one model and one image: maps over its cells, the image itself, the classes.
+
+AttentionRecord with grids → ImageView → lens/image_page.py
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from jumok.errors import ConfigError
+from jumok.inspection.details import PositionTable
+from jumok.inspection.record import AttentionMap, AttentionRecord
+
+CLASS = "[CLASS]"  # the label of what stands before the cells of an image
+
+
+@dataclass(frozen=True)
+class ImageView:
+    """A verdict on an image and its record, ready to be drawn. Maps are of one image (H, Q, K) and have grids."""
+
+    name: str
+    record: AttentionRecord
+    pixels: np.ndarray[Any, Any] | None = None  # (height, width, channels), uint8; None: only the cells are known
+    source: str = ""  # what the image is called
+    classes: Sequence[tuple[str, float]] = ()  # with their probabilities, best first
+    note: str = ""  # said where there is no attention
+
+    @classmethod
+    def of_record(cls, record: AttentionRecord, image: Any = None) -> "ImageView":
+        """Return the view of the first image of a record, over a Pillow image or an array of bytes if there is one."""
+        if len({len(found.weights) for found in record.maps if not found.grid and found.weights.dim() == 4}) > 1:
+            raise ConfigError(
+                "the maps have different numbers of examples, as where a model looks inside windows of its own: their places in "
+                "the image are not known"
+            )
+        maps = [laid_out(found, found.grid or _square(found)) for found in record.maps]
+        whole = AttentionRecord(maps, positions=record.positions)
+        whole.positions = placed(whole)
+        return cls("a record of attention", whole, None if image is None else _pixels(image))
+
+
+def laid_out(found: AttentionMap, grid: tuple[int, int]) -> AttentionMap:
+    """Return the map of the first image of a batch, its places named by row and column; tokens before them are no cells."""
+    special = found.weights.shape[-1] - grid[0] * grid[1]
+    labels = cell_labels(grid, special)
+    one = found.cut(labels, labels) if found.weights.dim() == 4 else replace(found, queries=labels, keys=labels)
+    return replace(one, grid=grid)
+
+
+def cell_labels(grid: tuple[int, int], special: int) -> tuple[str, ...]:
+    """Return the name of each place: "row,column" from 1, after the tokens that are no cells."""
+    cells = (f"{row + 1},{column + 1}" for row in range(grid[0]) for column in range(grid[1]))
+    return (*[CLASS] * special, *cells)
+
+
+def placed(record: AttentionRecord) -> list[PositionTable]:
+    """Return the tables of positions of a record whose maps have grids, their places named by row and column."""
+    grids = {found.grid[0] * found.grid[1]: found.grid for found in record.maps if found.grid}
+    return [one.cut(cell_labels(grids[len(one.table)], 0)) for one in record.positions if len(one.table) in grids]
+
+
+def _square(found: AttentionMap) -> tuple[int, int]:
+    """Return the grid of a map that does not say it: a square, perhaps with a class token before it."""
+    queries, keys = found.weights.shape[-2:]
+    side = math.isqrt(keys)
+    if queries != keys or keys - side * side > 1:
+        raise ConfigError(
+            f"{found.path} has {queries} × {keys} weights, which are not those of a square image's cells and at most a "
+            "class token: show(record) without an image shows them as they are"
+        )
+    return side, side
+
+
+def _pixels(image: Any) -> np.ndarray[Any, Any]:
+    """Return (height, width, channels) of a Pillow image or an array of bytes."""
+    pixels = np.asarray(image)
+    pixels = pixels[..., None] if pixels.ndim == 2 else pixels
+    if pixels.dtype != np.uint8 or pixels.ndim != 3 or pixels.shape[2] not in (1, 3, 4):
+        raise ConfigError(
+            f"image has shape {pixels.shape} and numbers of kind {pixels.dtype}; give a Pillow image, or bytes "
+            "(height, width, 3)"
+        )
+    return pixels

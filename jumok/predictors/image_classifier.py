@@ -1,0 +1,142 @@
+"""A trained image classifier: name classes with their probabilities, score them, and show where it looked.
+
+file → pixels → model → probabilities, best first; under observe → attention over the image's cells
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from PIL import Image
+from torch import Tensor
+
+from jumok.config import ImageFiles
+from jumok.data.images.decode import BrokenImageError, Pixels, open_image, to_pixels
+from jumok.data.images.image_store import ImageStore
+from jumok.data.images.listing import SUFFIXES
+from jumok.errors import DataError
+from jumok.inspection.observe import observe
+from jumok.inspection.record import AttentionRecord
+from jumok.lens.heat import heat_of
+from jumok.lens.html import Page
+from jumok.lens.image_page import make_image_page
+from jumok.lens.image_view import ImageView, laid_out, placed
+from jumok.predictors.base import Classifier, Verdict, ranked_verdict
+from jumok.tasks.image_classification import ROWS, ImageClassification
+
+NO_ATTENTION_BUT_CONVOLUTIONS = (
+    "This model has no attention to show: its convolutions see the same neighbourhood everywhere."
+)
+NO_ATTENTION_BUT_MIXING = "This model has no attention to show: it mixes places in the same way for all images."
+
+
+@dataclass(frozen=True)
+class ImageExplanation:
+    """A verdict, and where the model looked."""
+
+    verdict: Verdict
+    pixels: Pixels  # (S, S, C): the image as the model saw it
+    record: AttentionRecord  # maps (H, Q, K) of the one image, with their grids
+    heat: Tensor | None  # (rows, columns): how much of the verdict comes from each cell; None: no attention
+    source: str = ""  # the image's file
+    note: str = ""  # said where there is no attention
+
+    def view(self, name: str = "") -> ImageView:
+        """Return what a page shows of this."""
+        classes = list(self.verdict.probabilities.items())
+        return ImageView(name, self.record, self.pixels, self.source, classes, self.note)
+
+    def page(self) -> Page:
+        """Return the page that shows this."""
+        return make_image_page([self.view()])
+
+    def _repr_html_(self) -> str:
+        """Show the page in a notebook."""
+        return self.page()._repr_html_()
+
+
+class ImageClassifier(Classifier):
+    """Name the classes of images with a run's weights."""
+
+    source_is = "an image classifier's --source is a folder of class folders"
+    task: ImageClassification
+
+    def find(self, places: Sequence[str | Path]) -> list[Path]:
+        """Return image files, those inside folders included, in order."""
+        found: list[Path] = []
+        for place in map(Path, places):
+            if place.is_dir():
+                inside = sorted(file for file in place.rglob("*") if file.suffix.lower() in SUFFIXES)
+                if not inside:
+                    raise DataError(f"{place} holds no images; files ending in {', '.join(SUFFIXES)} are looked for.")
+                found += inside
+            elif place.exists():
+                found.append(place)
+            else:
+                raise DataError(f"there is no image {place}; this run classifies images: give files or folders.")
+        return found
+
+    def read(self, image: str | Path | Image.Image) -> Pixels:
+        """Return the pixels (S, S, C) of a file or a Pillow image, as the model takes them."""
+        data = self.task.data
+        try:
+            opened = image if isinstance(image, Image.Image) else open_image(Path(image), least=data.size)
+            return to_pixels(opened, size=data.size, channels=data.channels, fit=data.fit)
+        except BrokenImageError as error:
+            raise DataError(f"{image}: {error}.") from None
+
+    @torch.inference_mode()
+    def classify(
+        self,
+        images: Sequence[str | Path | Image.Image],
+        *,
+        progress: Callable[[int], None] = lambda done: None,
+        warn: Callable[[str], None] = lambda message: None,
+    ) -> Iterator[Verdict | None]:
+        """Yield the verdict on each image; None, with a warning, where it cannot be read."""
+        for first in range(0, len(images), ROWS):
+            some: list[Pixels | None] = []
+            for image in images[first : first + ROWS]:
+                try:
+                    some.append(self.read(image))
+                except DataError as error:
+                    warn(str(error))
+                    some.append(None)
+            good = [pixels for pixels in some if pixels is not None]
+            found = iter(self.task.read(self.model, np.stack(good)).softmax(dim=1).tolist() if good else [])
+            for pixels in some:
+                yield None if pixels is None else ranked_verdict(self.task.labels, next(found))
+            progress(len(some))
+
+    @torch.inference_mode()
+    def explain(self, image: str | Path | Image.Image, *, details: bool = False) -> ImageExplanation:
+        """Return the verdict on an image and the attention behind it.
+
+        With details, maps keep queries, keys and values, and the record the table of positions. A Swin keeps none.
+        """
+        pixels = self.read(image)
+        batch = self.task.batch(pixels[None]).to(next(self.model.parameters()).device)
+        with observe(self.model, details=details) as record:
+            probabilities = self.model(batch).float().softmax(dim=1)[0].tolist()
+        record.maps = [
+            laid_out(found, found.grid or self.model.grid(batch.images))  # type: ignore[operator]
+            for found in record.maps
+        ]
+        record.positions = placed(record)
+        verdict = ranked_verdict(self.task.labels, probabilities)
+        source = "" if isinstance(image, Image.Image) else Path(image).name
+        mixes = hasattr(self.model, "mixing_weights")
+        note = "" if record.maps else NO_ATTENTION_BUT_MIXING if mixes else NO_ATTENTION_BUT_CONVOLUTIONS
+        return ImageExplanation(verdict, pixels, record, heat_of(record), source, note)
+
+    def own(self, source: Path, target: Path | None = None) -> ImageStore:
+        """Return the images of a folder of class folders, or of a file of many, of one's own."""
+        return self.task.corpora.source_store(ImageFiles(file=str(source.absolute())))
+
+    def beside(self, store: ImageStore) -> dict[str, Any]:
+        """Return how many images could not be read, and the accuracy of always saying the commonest class."""
+        common = np.bincount(store.classes).max() / len(store)
+        return {"broken": store.broken, "baselines": {"majority": 100.0 * float(common)}}

@@ -1,0 +1,124 @@
+"""A trained text classifier: name classes with their probabilities, and score them beside two baselines.
+
+text → ids → row → model → probabilities, best first
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from jumok.cache import cached_folder
+from jumok.config import LabelledFile
+from jumok.data.text.labelled import LabelStore
+from jumok.errors import DataError, MissingExtraError
+from jumok.evaluation.labels import score_labels
+from jumok.evaluation.ngrams import fit_ngrams, majority_class
+from jumok.nn.batch import LabelBatch
+from jumok.predictors.base import Classifier, Verdict, ranked_verdict
+from jumok.tasks.examples import MARKS, make_row, pad_rows
+from jumok.tasks.text_classification import TextClassification
+
+ROWS = 64  # texts read side by side
+
+
+class TextClassifier(Classifier):
+    """Name the classes of texts with a run's weights."""
+
+    source_is = "a classifier's --source is a table with texts and classes"
+    task: TextClassification
+
+    @property
+    def takes_two(self) -> bool:
+        """Whether the training data had two texts an example."""
+        return bool(self.task.data.train) and self.task.data.train[0].second != ""
+
+    @torch.inference_mode()
+    def classify(
+        self,
+        texts: str | Sequence[str | tuple[str, str]],
+        *,
+        progress: Callable[[int], None] = lambda done: None,
+        warn: Callable[[str], None] = lambda message: None,
+    ) -> list[Verdict]:
+        """Return the verdict on each text, or on each pair of texts; one text may stand alone.
+
+        A text longer than the model takes is cut, and one without any is answered all the same, each with a warning.
+        """
+        alone = [texts] if isinstance(texts, str) else texts
+        pairs = [(text, "") if isinstance(text, str) else text for text in alone]
+        device = next(self.model.parameters()).device
+        verdicts: list[Verdict] = []
+        for first in range(0, len(pairs), ROWS):
+            rows = []
+            for number, ids in enumerate(self.task.read(pairs[first : first + ROWS]), start=first + 1):
+                rows.append(make_row(*ids, self.task.data.max_length))
+                if not any(map(len, ids)):
+                    warn(f"line {number} has no text; the class it gets is only what the model says of nothing at all")
+                lost = sum(map(len, ids)) - (len(rows[-1][0]) - (MARKS if len(ids[1]) else MARKS - 1))
+                if lost:
+                    warn(
+                        f"line {number} has {lost:,} tokens more than the model takes ({self.task.data.max_length:,}); "
+                        "its end was left out"
+                    )
+            source, mask, segments = pad_rows(rows)
+            batch = LabelBatch(source, mask, torch.zeros(len(rows), dtype=torch.int64), segments).to(device)
+            verdicts += [
+                ranked_verdict(self.task.labels, row) for row in self.model(batch).float().softmax(dim=1).tolist()
+            ]
+            progress(len(rows))
+        return verdicts
+
+    def own(self, source: Path, target: Path | None = None) -> LabelStore:
+        """Return the examples of a table of one's own, laid out as the training data."""
+        train = self.task.data.train  # an imported run has none: text and class are then the first two columns
+        columns = train[0].model_dump(include={"text", "second", "label"}) if train else {}
+        return self.task.corpora.file_store(LabelledFile(file=str(source.absolute()), **columns))
+
+    def beside(self, store: LabelStore) -> dict[str, Any]:
+        """Return the baselines."""
+        return {"baselines": self.baselines(store)}
+
+    def baselines(self, store: LabelStore) -> dict[str, Any]:
+        """Return the accuracy of always saying the commonest class and of n-grams, both learnt from train.
+
+        n-grams are kept in the cache; where the training data or scikit-learn is missing, a sentence stands instead.
+        """
+        if not self.task.data.train:
+            return {"note": "no baselines: the run has no training data"}
+        try:
+            train = self.task.corpora.train
+        except DataError as error:
+            return {"note": f"no baselines: {str(error).splitlines()[0]}"}
+        wanted = store.classes.tolist()
+        common = majority_class(train.classes.tolist())
+        found = {"majority": score_labels([common] * len(wanted), wanted, len(self.task.labels)).accuracy}
+        try:
+            return found | {"n-grams": self._ngrams(train, store)}
+        except MissingExtraError as error:
+            return found | {"note": str(error)}
+
+    def _ngrams(self, train: LabelStore, store: LabelStore) -> float:
+        """Return the accuracy of n-grams learnt from train on a store."""
+        texts = [" ".join(store.text(number)) for number in range(len(store))]
+        wanted = store.classes.tolist()
+
+        def build(folder: Path) -> None:
+            model = fit_ngrams([" ".join(train.text(number)) for number in range(len(train))], train.classes.tolist())
+            accuracy = score_labels(model.predict(texts).tolist(), wanted, len(self.task.labels)).accuracy
+            (folder / "accuracy.json").write_text(json.dumps(accuracy), encoding="utf-8")
+
+        key = f"ngrams-{self.task.fingerprint.rpartition('-')[2]}-{store_key(store)}"
+        accuracy: float = json.loads((cached_folder(key, build) / "accuracy.json").read_text(encoding="utf-8"))
+        return accuracy
+
+
+def store_key(store: LabelStore) -> str:
+    """Return a name for the contents of a store."""
+    digest = hashlib.sha256(store.classes.tobytes())
+    for side in (store.first, store.second):
+        digest.update(side.ids.tobytes())
+    return digest.hexdigest()[:32]

@@ -1,0 +1,141 @@
+"""A run's folder: recipe, tokenizers, weights and log together; jumok.load needs nothing else.
+
+RUN/run.json (format, data folders) · recipe.toml · a .json a tokenizer · metrics.jsonl · last, best → step-N/
+"""
+
+import errno
+import fcntl
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jumok import __version__
+from jumok.catalogue import check_model_fits, model_class, task_class
+from jumok.config.recipe import LAST_LINE, Recipe, read_recipe
+from jumok.data.text.tokenizer import Tokenizer
+from jumok.errors import RunError
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Run:
+    """An opened run folder."""
+
+    folder: Path
+    recipe: Recipe
+    facts: dict[str, Any]
+
+    @classmethod
+    def create(
+        cls, folder: Path, recipe: Recipe, *, tokenizers: Mapping[str, Tokenizer], facts: dict[str, Any]
+    ) -> "Run":
+        """Write the folder of a new run."""
+        facts = {"format": FORMAT, "jumok": __version__, "tokenizers": list(tokenizers), "recipe_ends": True, **facts}
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            for name, tokenizer in tokenizers.items():
+                tokenizer.save(folder / f"{name}.json")
+            recipe.save(folder / "recipe.toml")
+            (folder / "metrics.jsonl").touch()
+            # Last, so that a folder with run.json is whole.
+            (folder / ".run.json.new").write_text(json.dumps(facts, indent=1, ensure_ascii=False), encoding="utf-8")
+            (folder / ".run.json.new").replace(folder / "run.json")
+        except OSError as error:
+            files = [
+                ".run.json.new",
+                "run.json",
+                "metrics.jsonl",
+                "recipe.toml",
+                *(f"{name}.json" for name in tokenizers),
+            ]
+            for name in files:
+                with suppress(OSError):
+                    (folder / name).unlink()  # half of a run would stand in the way of the next
+            if error.errno == errno.ENOSPC:
+                raise RunError(
+                    f"the disk of {folder} is full: the run could not be started; free some space or choose another --out"
+                ) from None
+            raise RunError(
+                f"the run folder {folder} cannot be written: {error.strerror}; choose another place"
+            ) from None
+        return cls(folder, recipe, facts)
+
+    @classmethod
+    def open(cls, folder: str | Path) -> "Run":
+        """Open the folder of a run that exists."""
+        folder = Path(folder)
+        if not folder.is_dir():
+            raise RunError(f"there is no run folder {folder}; jumok train RECIPE --out {folder} makes one")
+        try:
+            facts = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+            version = facts["format"]
+        except FileNotFoundError:
+            raise RunError(f"{folder} is not a run: it has no run.json; jumok train writes it") from None
+        except (OSError, ValueError, KeyError, TypeError):
+            raise RunError(f"{folder / 'run.json'} is damaged; copy the run again, or train it anew") from None
+        if version != FORMAT:
+            raise RunError(
+                f"{folder} has run format {version}, this jumok ({__version__}) reads format {FORMAT}; use a matching version of jumok"
+            )
+        if not (folder / "recipe.toml").is_file():
+            raise RunError(f"{folder / 'recipe.toml'} is missing; copy the run again, or train it anew")
+        if facts.get("recipe_ends") and LAST_LINE not in (folder / "recipe.toml").read_text(encoding="utf-8"):
+            raise RunError(f"{folder / 'recipe.toml'} was cut off: its last line is missing; copy the run again")
+        return cls(folder, load_recipe(folder / "recipe.toml"), facts)
+
+    @staticmethod
+    def exists(folder: Path) -> bool:
+        """Return whether a run has begun in the folder."""
+        return (folder / "run.json").exists()
+
+    @property
+    def tokenizers(self) -> dict[str, Tokenizer]:
+        """The run's tokenizers by name."""
+        names = self.facts.get("tokenizers", ["source", "target"])  # runs of the first days were all translators
+        return {name: Tokenizer.load(self.folder / f"{name}.json") for name in names}
+
+    @property
+    def data_folders(self) -> list[Path]:
+        """Where the run's data files were looked for; then where JUMOK_DATA says they are now."""
+        folders = [Path(folder) for folder in self.facts["data_folders"]]
+        if moved := os.environ.get("JUMOK_DATA"):
+            folders += [Path(moved) / getattr(self.recipe.data, "folder", ""), Path(moved)]
+        return folders
+
+
+def load_recipe(recipe: str | Path, overrides: list[str] | tuple[str, ...] = ()) -> Recipe:
+    """Return a recipe with its sections checked by the classes of its task and model."""
+    loaded = read_recipe(
+        recipe,
+        overrides,
+        data_class=lambda name: task_class(name).Data,
+        model_class=lambda name: model_class(name).Config,
+    )
+    check_model_fits(loaded.task, loaded.model.name)
+    return loaded
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Keep a second training process out of a run's folder."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError as error:
+        raise RunError(f"the run folder {folder} cannot be written: {error.strerror}; choose another --out") from None
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise RunError(f"another process is training in {folder}; wait for it, or choose another --out") from None
+        try:
+            yield
+        finally:
+            fcntl.flock(handle, fcntl.LOCK_UN)  # for forked processes too, which hold the same handle a moment longer
+    finally:
+        os.close(handle)

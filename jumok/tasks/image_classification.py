@@ -1,0 +1,158 @@
+"""Image classification: from an image to a class.
+
+training   images → decoded store → varied, mixed → ImageBatch → model → cross-entropy
+answering  file → pixels → normalised → model → probability of each class
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from jumok.config import ImageData, TokenizerConfig, TrainingConfig
+from jumok.config.recipe import Recipe
+from jumok.data.corpora import Progress
+from jumok.data.images.decode import Pixels
+from jumok.data.images.image_corpora import ImageCorpora
+from jumok.data.images.image_store import ImageStore
+from jumok.data.text.tokenizer import Tokenizer
+from jumok.errors import ConfigError
+from jumok.nn.batch import ImageBatch
+from jumok.tasks.classification import Classification
+from jumok.tasks.image_batches import ImageBatches, normalise
+from jumok.tasks.survey import Survey
+
+BATCH_SIZE = 128  # where the recipe does not say
+ROWS = 256  # images read side by side in an evaluation
+
+
+class ImageClassification(Classification):
+    """The task of naming an image's class."""
+
+    Data = ImageData
+    unit = "images"
+    scores = ("loss", "accuracy", "macro_f1", "top5")
+    corpora: ImageCorpora
+
+    def __init__(self, recipe: Recipe, corpora: ImageCorpora) -> None:
+        self.recipe, self.corpora = recipe, corpora
+
+    @classmethod
+    def open(
+        cls,
+        recipe: Recipe,
+        folders: Sequence[Path],
+        *,
+        tokenizers: Mapping[str, Tokenizer] | None = None,
+        progress: Progress = lambda what, done: None,
+    ) -> Self:
+        """Return the task of a recipe; its images are decoded when needed."""
+        assert isinstance(recipe.data, ImageData)
+        if recipe.tokenizer != TokenizerConfig():
+            raise ConfigError("images have no words: take [tokenizer] out")
+        if recipe.training.batch_tokens != TrainingConfig().batch_tokens:
+            raise ConfigError("training.batch_tokens is for text; set training.batch_size, in images")
+        return cls(recipe, ImageCorpora(recipe.data, folders, progress))
+
+    @property
+    def data(self) -> ImageData:
+        """The recipe's [data]."""
+        return self.corpora.data
+
+    @property
+    def tokenizers(self) -> dict[str, Tokenizer]:
+        """None: there are no words."""
+        return {}
+
+    @property
+    def size(self) -> str:
+        """How much there is to learn from."""
+        side, channels = self.corpora.looks
+        colour = "colour" if channels == 3 else "grey"
+        return f"{len(self.corpora.train):,} images of {side} × {side} pixels, {colour}, {len(self.labels)} classes"
+
+    def notes(self) -> list[str]:
+        """Return what a user should know of the data before a run, a line each."""
+        train = self.corpora.train
+        notes = list(self.corpora.notes)
+        if train.broken:
+            named = "; ".join(f"{name}: {why}" for name, why in train.named)
+            more = f"; and {train.broken - len(train.named):,} more" if train.broken > len(train.named) else ""
+            notes.append(f"{train.broken:,} images cannot be used and are left out: {named}{more}")
+        return notes
+
+    def complete(self, recipe: Recipe) -> Recipe:
+        """Return the recipe with the size, channels and classes of the data, and how its pixels are normalised."""
+        size, channels = self.corpora.looks
+        full = recipe.with_sizes(image_size=size, channels=channels, classes=len(self.labels))
+        train = self.corpora.train  # decoded now: what does not fit has been told
+        mean, deviation = self.data.mean or train.mean, self.data.deviation or train.deviation
+        for name, values in (("mean", mean), ("deviation", deviation)):
+            if len(values) != channels:
+                raise ConfigError(f"data.{name} has {len(values)} numbers for {channels} channels")
+        known = {"labels": self.labels, "size": size, "channels": channels, "mean": mean, "deviation": deviation}
+        self.corpora.data = self.data.model_copy(update=known)
+        self.recipe = replace(full, data=self.corpora.data)
+        return self.recipe
+
+    def batches(self) -> ImageBatches:
+        """Return the stream of training batches."""
+        training = self.recipe.training
+        return ImageBatches(
+            self.corpora.train,
+            self.data,
+            classes=len(self.labels),
+            batch_size=training.batch_size or BATCH_SIZE,
+            seed=training.seed,
+        )
+
+    def wanted(self, batch: ImageBatch) -> Tensor:
+        """Return the classes of a batch, or how much of each is in an image where images were mixed."""
+        return batch.labels if batch.shares is None else batch.shares
+
+    @torch.inference_mode()
+    def logits(
+        self, model: nn.Module, store: ImageStore, progress: Callable[[int], None] = lambda done: None
+    ) -> tuple[Tensor, Tensor]:
+        """Return logits (N, classes) and the true classes (N,) of a store, in its order."""
+        found = []
+        for first in range(0, len(store), ROWS):
+            pixels = store.pixels[first : first + ROWS]
+            found.append(self.read(model, pixels))
+            progress(len(pixels))
+        return torch.cat(found), torch.from_numpy(store.classes.astype(np.int64))
+
+    def read(self, model: nn.Module, pixels: Pixels) -> Tensor:
+        """Return logits (B, classes) of pixels (B, S, S, C)."""
+        return model(self.batch(pixels).to(next(model.parameters()).device)).float().cpu()  # type: ignore[no-any-return]
+
+    def batch(self, pixels: Pixels) -> ImageBatch:
+        """Return a batch of pixels (B, S, S, C) without classes."""
+        images = torch.from_numpy(normalise(pixels, self.data.mean, self.data.deviation))
+        return ImageBatch(images, torch.zeros(len(images), dtype=torch.int64))
+
+    def survey(self) -> Survey:
+        """Return the data at a glance, for the doctor."""
+        store, held_out, batches = self.corpora.train, self.open_split("val"), self.batches()
+        side = self.corpora.looks[0]
+        survey = Survey(
+            unit="images",
+            largest_batch=batches.take(),
+            largest=(batches.batch_size, side, side),
+            batches_an_epoch=batches.batches_an_epoch,
+            tokens_an_epoch=batches.batches_an_epoch * batches.batch_size,
+            counts={
+                name: {"kept": len(found), "broken": found.broken} | self.counts(found)
+                for name, found in {"train": store, **held_out}.items()
+            },
+            lengths={},
+            samples=[],
+            vocabularies={},
+            unknown={},
+        )
+        survey.problems += self.rare_classes(store)
+        return survey

@@ -1,0 +1,154 @@
+"""Masked language modelling: find the hidden words of a text, looking both ways.
+
+training   documents → chunks → gaps → MaskedBatch → model.states at the gaps → vocabulary loss
+answering  text with [MASK] → ids → model → likeliest tokens of each gap
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from jumok.config import MaskedTextData
+from jumok.config.recipe import Recipe
+from jumok.data.text.batching import largest_batch, padding_share
+from jumok.data.text.documents import TextCorpora, TextStore
+from jumok.errors import ConfigError
+from jumok.nn.batch import MaskedBatch
+from jumok.tasks.losses import Loss, vocabulary_loss
+from jumok.tasks.masking import MaskedBatches
+from jumok.tasks.survey import Lengths, Survey, unknown_share, vocabulary_problems
+from jumok.tasks.text import TextTask
+
+BATCH_TOKENS = 8192  # of an evaluation
+
+
+class MaskedLanguageModeling(TextTask):
+    """The task of finding hidden words."""
+
+    Data = MaskedTextData
+    unit = "gaps"
+    Corpora = TextCorpora
+    corpora: TextCorpora
+
+    @property
+    def data(self) -> MaskedTextData:
+        """The recipe's [data]."""
+        assert isinstance(self.corpora.data, MaskedTextData)
+        return self.corpora.data
+
+    @property
+    def scores(self) -> tuple[str, ...]:
+        """The val scores that are taken during training."""
+        known = ("loss", "perplexity", "accuracy")
+        return (*known, "next_sentence") if self.data.next_sentence else known
+
+    @property
+    def size(self) -> str:
+        """How much there is to learn from."""
+        return f"{self.corpora.train.documents:,} documents, {self.corpora.train.tokens:,} tokens"
+
+    @property
+    def mark(self) -> int:
+        """The id of a gap: it stands behind the tokenizer's own."""
+        return len(self.tokenizer)
+
+    @property
+    def longest(self) -> int:
+        """How many tokens a row may have."""
+        return int(self.recipe.model.max_positions)  # type: ignore[attr-defined]
+
+    def complete(self, recipe: Recipe) -> Recipe:
+        """Return the recipe with the vocabulary size of the tokenizer, the mark of a gap included."""
+        return recipe.with_sizes(vocabulary=len(self.tokenizer) + recipe.model.EXTRA_TOKENS)
+
+    def check_fits(self, model: nn.Module) -> None:
+        """Refuse what cannot work before training starts."""
+        super().check_fits(model)
+        training = self.recipe.training
+        if self.longest > training.batch_tokens:
+            raise ConfigError(
+                f"training.batch_tokens = {training.batch_tokens:,} has no room for one text of model.max_positions = "
+                f"{self.longest:,} tokens; set it to {self.longest} or more"
+            )
+
+    def batches(self) -> MaskedBatches:
+        """Return the stream of training batches."""
+        training = self.recipe.training
+        return self._batches(self.corpora.train, batch_tokens=training.batch_tokens, seed=training.seed)
+
+    def _batches(self, store: TextStore, *, batch_tokens: int, seed: int) -> MaskedBatches:
+        return MaskedBatches(
+            store, self.tokenizer, self.data, longest=self.longest, batch_tokens=batch_tokens, seed=seed
+        )
+
+    def loss(self, model: nn.Module, batch: MaskedBatch, step: int) -> Loss:
+        """Return the summed loss over the batch's gaps; the mean loss of which text follows is added to their mean."""
+        smoothing = self.recipe.training.label_smoothing if model.training else 0.0
+        states = model.states(batch)  # type: ignore[operator]
+        features = model.every_place(states[batch.gaps])  # type: ignore[operator]
+        total, plain = vocabulary_loss(features, model.project, batch.answers, smoothing=smoothing)  # type: ignore[arg-type]
+        if batch.follows is not None:
+            logits = model.follows(model.whole(states, batch.source_mask)).float()  # type: ignore[operator]
+            total = total + F.cross_entropy(logits, batch.follows) * len(features)
+        return Loss(total, len(features), {"nll": float(plain)})
+
+    def evaluate(self, model: nn.Module) -> dict[str, Any]:
+        """Return the val scores that are taken during training."""
+        return self.metrics(model, *self.open_split("val").values())
+
+    @torch.inference_mode()
+    def metrics(self, model: nn.Module, *stores: TextStore) -> dict[str, Any]:
+        """Return the scores of text whose gaps are always the same."""
+        total, gaps, right, rows, followed = 0.0, 0, 0, 0, 0
+        device = next(model.parameters()).device
+        for store in stores:
+            tokens = max(BATCH_TOKENS, self.longest)
+            for batch in self._batches(store, batch_tokens=tokens, seed=0).in_order():
+                asked = batch.to(device)
+                states = model.states(asked)  # type: ignore[operator]
+                logits = model.project(model.every_place(states[asked.gaps])).float()  # type: ignore[operator]
+                total += float(F.cross_entropy(logits, asked.answers, reduction="sum"))
+                right += int((logits.argmax(dim=1) == asked.answers).sum())
+                gaps, rows = gaps + len(asked.answers), rows + len(asked.source)
+                if asked.follows is not None:
+                    said = model.follows(model.whole(states, batch.source_mask)).argmax(dim=1)  # type: ignore[operator]
+                    followed += int((said == asked.follows).sum())
+        scores = {
+            "loss": total / gaps,
+            "perplexity": math.exp(min(total / gaps, 50.0)),
+            "accuracy": 100.0 * right / gaps,
+        }
+        return scores | ({"next_sentence": 100.0 * followed / rows} if self.data.next_sentence else {})
+
+    def survey(self) -> Survey:
+        """Return the data at a glance, for the doctor."""
+        store, held_out, batches = self.corpora.train, self.open_split("val"), self.batches()
+        plan = batches.plan()
+        largest = largest_batch(batches.lengths, plan)
+        survey = Survey(
+            unit="documents",
+            largest_batch=batches.batch(largest, 0),
+            largest=(len(largest), int(batches.lengths[largest].max())),
+            batches_an_epoch=len(plan),
+            tokens_an_epoch=round(self.data.gaps * int(batches.sizes.sum())),
+            padding=padding_share(batches.lengths, plan),
+            counts={
+                label: {"documents": found.documents, "tokens": found.tokens, "characters": found.characters}
+                for label, found in {"train": store, **held_out}.items()
+            },
+            lengths={"text": Lengths.of(batches.lengths[:, 0])},
+            samples=[
+                (self.tokenizer.labels(batches.chunk(number)[0][:40].tolist()),)
+                for number in np.unique([0, len(batches.starts) // 2, len(batches.starts) - 1]).tolist()
+            ],
+            vocabularies={"text": len(self.tokenizer)},
+            unknown={"text": unknown_share(*(found.ids for found in held_out.values()))},
+        )
+        survey.problems += vocabulary_problems(
+            survey, kind=self.recipe.tokenizer.kind, wanted=self.recipe.tokenizer.vocabulary
+        )
+        return survey

@@ -1,0 +1,154 @@
+"""Text with gaps: which tokens are hidden, behind what, and the batches of them (Devlin et al. 2019, section 3.1).
+
+documents → chunks that fit the model → gaps drawn anew each epoch → rows → MaskedBatch
+Of the tokens to be found, eight in ten are hidden behind the mark of a gap, one becomes another token, one stays.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import torch
+
+from jumok.config import MaskedTextData
+from jumok.data.text.batching import BatchStream, plan_batches
+from jumok.data.text.documents import TextStore
+from jumok.data.text.tokenizer import SPECIALS, Tokenizer
+from jumok.nn.batch import MaskedBatch
+from jumok.tasks.examples import MARKS, make_row, pad_rows
+
+Ids = np.ndarray[Any, Any]
+HIDDEN, REPLACED = 0.8, 0.1  # shares; the rest stays as it is
+
+
+def hide(
+    ids: Ids, begins: Ids, *, share: float, whole_words: bool, vocabulary: int, generator: np.random.Generator
+) -> tuple[Ids, Ids]:
+    """Return ids (n,) with gaps, and where they are (n,); begins is 1 where a token begins a word."""
+    wanted = max(1, round(share * len(ids)))
+    if whole_words:
+        word = np.cumsum(begins) - begins[0]
+        order = generator.permutation(int(word[-1]) + 1)
+        sizes = np.bincount(word)[order]
+        after = np.cumsum(sizes)
+        last = int(np.searchsorted(after, wanted))  # its word may be longer than what is still wanted
+        # It is taken as often as keeps the share right: always would hide too much, never would spare long words.
+        if generator.random() * sizes[last] < after[last] - wanted:
+            fitting = np.flatnonzero(sizes <= wanted)
+            order = order[fitting[:1]] if last == 0 and len(fitting) else order[: max(last, 1)]  # one word at least
+        else:
+            order = order[: last + 1]
+        chosen = np.isin(word, order)
+    else:
+        chosen = np.zeros(len(ids), dtype=bool)
+        chosen[generator.permutation(len(ids))[:wanted]] = True
+    fate = generator.random(len(ids))
+    hidden = np.where(chosen & (fate < HIDDEN), vocabulary, ids)  # the mark stands behind the tokenizer's own tokens
+    others = generator.integers(len(SPECIALS), vocabulary, len(ids))
+    return np.where(chosen & (fate >= HIDDEN) & (fate < HIDDEN + REPLACED), others, hidden), chosen
+
+
+def chunks(store: TextStore, longest: int) -> tuple[Ids, Ids]:
+    """Return where stretches of documents begin and how long they are: at most longest tokens, end tokens left out."""
+    ends = np.append(store.starts[1:], len(store.ids)) - 1
+    pieces = -(-(ends - store.starts) // longest)
+    number = np.arange(pieces.sum()) - np.repeat(np.cumsum(pieces) - pieces, pieces)
+    starts = np.repeat(store.starts, pieces) + number * longest
+    return starts, np.minimum(longest, np.repeat(ends, pieces) - starts)
+
+
+class MaskedBatches:
+    """The endless stream of training batches, each a pure function of seed, epoch and place."""
+
+    def __init__(
+        self,
+        store: TextStore,
+        tokenizer: Tokenizer,
+        data: MaskedTextData,
+        *,
+        longest: int,
+        batch_tokens: int,
+        seed: int,
+    ) -> None:
+        self.store, self.tokenizer, self.data, self.longest, self.seed = store, tokenizer, data, longest, seed
+        self.starts, self.sizes = chunks(store, longest - MARKS)
+        lengths = self.sizes + (MARKS if data.next_sentence else MARKS - 1)
+        self.lengths = np.stack([lengths, lengths], axis=1)
+        self.batch_tokens = batch_tokens
+        self.stream = BatchStream(lambda epoch: self.lengths, batch_tokens=batch_tokens, seed=seed)
+
+    @property
+    def position(self) -> tuple[int, int]:
+        """Epoch and place in it of the next batch."""
+        return self.stream.position
+
+    def seek(self, epoch: int, index: int) -> None:
+        """Go to a position."""
+        self.stream.seek(epoch, index)
+
+    def take(self) -> MaskedBatch:
+        """Return the next batch."""
+        epoch, indices = next(self.stream)
+        return self.batch(indices, epoch)
+
+    def plan(self) -> list[Ids]:
+        """Return the batches of the first epoch."""
+        return plan_batches(self.lengths, batch_tokens=self.batch_tokens, seed=self.seed, epoch=0)
+
+    def in_order(self) -> Iterator[MaskedBatch]:
+        """Yield one pass over everything, with gaps that are always the same: for scores."""
+        return (self.batch(indices, 0) for indices in self.plan())
+
+    def batch(self, indices: Ids, epoch: int) -> MaskedBatch:
+        """Return the batch of some chunks as an epoch sees them."""
+        rows, places, answers, follows = [], [], [], []
+        for index in indices.tolist():
+            generator = np.random.default_rng([self.seed, epoch, index])
+            ids, begins = self.chunk(index)
+            cut, follow = len(ids), 1
+            if self.data.next_sentence and len(ids) > 1:
+                cut = int(generator.integers(1, len(ids)))
+                follow = int(generator.integers(2)) if len(self.starts) > 1 else 1
+                if not follow:
+                    other = int(generator.integers(len(self.starts) - 1))
+                    ids, begins = self._other_end(ids, begins, cut, other + (other >= index))  # never its own end
+            hidden, chosen = hide(
+                ids,
+                begins,
+                share=self.data.gaps,
+                whole_words=self.data.whole_words,
+                vocabulary=len(self.tokenizer),
+                generator=generator,
+            )
+            row, second = make_row(hidden[:cut], hidden[cut:], self.longest)
+            place = np.zeros(len(row), dtype=bool)
+            place[1 : 1 + cut] = chosen[:cut]
+            place[second : second + len(ids) - cut] = chosen[cut:]
+            rows.append((row, second))
+            places.append(place)
+            answers.append(ids[chosen])
+            follows.append(follow)
+        source, mask, segments = pad_rows(rows)
+        gaps = torch.zeros_like(mask)
+        for number, place in enumerate(places):
+            gaps[number, : len(place)] = torch.from_numpy(place)
+        found = torch.from_numpy(np.concatenate(answers))
+        return MaskedBatch(
+            source, mask, gaps, found, segments, torch.tensor(follows) if self.data.next_sentence else None
+        )
+
+    def chunk(self, index: int) -> tuple[Ids, Ids]:
+        """Return the ids of a chunk, and 1 where a token begins a word."""
+        begin, end = self.starts[index], self.starts[index] + self.sizes[index]
+        return self.store.ids[begin:end].astype(np.int64), self.store.words[begin:end].astype(np.int64)
+
+    def _other_end(self, ids: Ids, begins: Ids, cut: int, index: int) -> tuple[Ids, Ids]:
+        """Return the chunk with its end replaced by as much of another one."""
+        other, other_begins = self.chunk(index)
+        size = min(len(ids) - cut, len(other))
+        return np.concatenate([ids[:cut], other[-size:]]), np.concatenate([begins[:cut], other_begins[-size:]])
+
+    def describe(self, batch: MaskedBatch) -> str:
+        """Return a batch's size and its first text, for a message."""
+        known = batch.source[0][batch.source_mask[0] & (batch.source[0] < len(self.tokenizer))]
+        return f"{len(batch.source)} texts, the first: {self.tokenizer.decode(known.tolist())[:80]!r}"

@@ -1,0 +1,1 @@
+"""What the larger commands do: each file is named as its command."""

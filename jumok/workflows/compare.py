@@ -1,0 +1,288 @@
+"""Runs side by side on the same sentences: scores with significance, size, time, speed, and BLEU by length.
+
+predictors and their stores → same sentences? → each run translates, timed → sacreBLEU → Comparison → table or figure
+
+The first run is the baseline. Tokenizers differ between runs, so a source is as long as it has words between spaces.
+"""
+
+import json
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
+
+from jumok.config import DecodingConfig
+from jumok.data.store import PairStore
+from jumok.errors import ConfigError, DataError
+from jumok.evaluation.significance import Significance, paired_bootstrap
+from jumok.evaluation.text import LengthBucket, score_by_length, score_texts, tokenization
+from jumok.lens.figure import save_png
+from jumok.predictors.translator import Translator
+
+FIFTHS = 5
+WARM_UP = 16  # sentences translated before the clock starts
+# Okabe and Ito's colours, which the colour-blind can tell apart; yellow is too pale on white.
+COLOURS = ("#000000", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+MARKERS = "osD^vPX*"
+
+Texts = list[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """One run's line of a comparison."""
+
+    name: str
+    folder: str
+    model: str
+    parameters: int
+    training_seconds: float | None  # None where the run's folder does not say
+    training_tokens_per_second: float | None
+    bleu: float
+    bleu_significance: Significance
+    chrf: float
+    chrf_significance: Significance
+    exact_match: float
+    by_length: list[LengthBucket]  # fifths by words of the source, shortest first
+    bleu_longest_fifth: float
+    translation_seconds: float
+    translation_tokens_per_second: float  # target tokens of the run's own tokenizer, end included
+    sentences_per_second: float
+    cut: int  # sources longer than the model takes
+    decoding: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Runs side by side on one corpus."""
+
+    sentences: int
+    runs: list[RunResult]
+    bleu_signature: str
+    chrf_signature: str
+    threads: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values, for JSON."""
+        return asdict(self)
+
+    @property
+    def decoding_differences(self) -> dict[str, list[Any]]:
+        """The decoding options in which the runs differ, with the value of each run."""
+        values = {key: [run.decoding[key] for run in self.runs] for key in self.runs[0].decoding}
+        return {key: found for key, found in values.items() if any(value != found[0] for value in found)}
+
+
+def name_runs(folders: Sequence[str | Path]) -> list[str]:
+    """Return a short name for each run: its folder's own, or its path where two folders share a name."""
+    if len(folders) < 2:
+        raise ConfigError(f"{len(folders)} run is given, compare needs two or more; jumok evaluate scores one")
+    resolved = [Path(folder).resolve() for folder in folders]
+    for number, folder in enumerate(resolved):
+        if folder in resolved[:number]:
+            raise ConfigError(f"{folders[number]} is named twice; compare needs different runs")
+    names = [folder.name for folder in resolved]
+    return [
+        name if names.count(name) == 1 else str(folder) for name, folder in zip(names, map(Path, folders), strict=True)
+    ]
+
+
+def compare_runs(
+    predictors: Mapping[str, Translator],
+    stores: Sequence[Mapping[str, PairStore]],
+    *,
+    checkpoint: str = "best",
+    beam: int | None = None,
+    progress: Callable[[str, int, int], None] = lambda name, done, total: None,
+) -> dict[str, Comparison]:
+    """Return a comparison for each corpus of the first run; every run must have its sentences."""
+    corpora = same_sentences(predictors, stores)  # before the first of them spends its time on translating
+    comparisons = {}
+    for label, texts in corpora.items():
+        # One run may be told the target language of what another translates in its only direction.
+        languages = [
+            predictor.task.languages_of(next(store for store in of_run.values() if _texts(store) == texts))
+            for predictor, of_run in zip(predictors.values(), stores, strict=True)
+        ]
+        comparisons[label] = _compare(predictors, texts, languages, checkpoint=checkpoint, beam=beam, progress=progress)
+    return comparisons
+
+
+def same_sentences(predictors: Mapping[str, Translator], stores: Sequence[Mapping[str, PairStore]]) -> dict[str, Texts]:
+    """Return the pairs of each corpus by the first run's labels; refuse a run that lacks one of them."""
+    found = [{label: _texts(store) for label, store in of_run.items()} for of_run in stores]
+    wanted, *others = found
+    (first, baseline), *rest = predictors.items()
+    for label, texts in wanted.items():
+        if not texts:
+            raise DataError(f"{label} has no sentences; compare needs some")
+        for (name, predictor), available in zip(rest, others, strict=True):
+            if texts not in available.values():
+                nearest = available.get(label) or next(iter(available.values()), [])
+                cased = predictor.task.data.lowercase == baseline.task.data.lowercase
+                raise DataError(
+                    f"{name} does not have the sentences of {first} ({label}): {_difference(texts, nearest)}; compare needs "
+                    + ("the same sentences: " if cased else "the same sentences, and data.lowercase differs: ")
+                    + "choose runs of the same data, or give --source and --target"
+                )
+    return wanted
+
+
+def _texts(store: PairStore) -> Texts:
+    return [store.text(number) for number in range(len(store))]
+
+
+def _difference(wanted: Texts, found: Texts) -> str:
+    """Say where two corpora part."""
+    if len(wanted) != len(found):
+        return f"{len(found):,} pairs instead of {len(wanted):,}"
+    number = next(number for number, pair in enumerate(wanted) if pair != found[number])
+    (source, reference), (other_source, other_reference) = wanted[number], found[number]
+    if source != other_source:
+        return f"the source of pair {number + 1:,} is {other_source[:60]!r} instead of {source[:60]!r}"
+    return f"the reference of pair {number + 1:,} is {other_reference[:60]!r} instead of {reference[:60]!r}"
+
+
+def _compare(
+    predictors: Mapping[str, Translator],
+    texts: Texts,
+    languages: Sequence[Sequence[str]],
+    *,
+    checkpoint: str,
+    beam: int | None,
+    progress: Callable[[str, int, int], None],
+) -> Comparison:
+    sources, references = [source for source, _ in texts], [reference for _, reference in texts]
+    words = [len(source.split()) for source in sources]
+    answered = [
+        _translate(predictor, sources, to=to, beam=beam, progress=partial(_tell, progress, name, len(sources)))
+        for (name, predictor), to in zip(predictors.items(), languages, strict=True)
+    ]
+    written = [answers.texts for answers in answered]
+    tokenize = tokenization(references, next((to[0] for to in languages if to[0]), ""))
+    bleu, bleu_signature = paired_bootstrap(written, references, metric=BLEU(tokenize=tokenize))
+    chrf, chrf_signature = paired_bootstrap(written, references, metric=CHRF())
+    runs = []
+    for number, ((name, predictor), answers) in enumerate(zip(predictors.items(), answered, strict=True)):
+        scores = score_texts(answers.texts, references, tokenize=tokenize)
+        buckets = score_by_length(answers.texts, references, words, buckets=FIFTHS, tokenize=tokenize)
+        trained, speed = training_time(predictor.run.folder, checkpoint)
+        facts = predictor.to_dict()
+        runs.append(
+            RunResult(
+                name=name,
+                folder=facts["run"],
+                model=facts["model"],
+                parameters=facts["parameters"],
+                training_seconds=trained,
+                training_tokens_per_second=speed,
+                bleu=scores.bleu,
+                bleu_significance=bleu[number],
+                chrf=scores.chrf,
+                chrf_significance=chrf[number],
+                exact_match=scores.exact_match,
+                by_length=buckets,
+                bleu_longest_fifth=buckets[-1].bleu,
+                translation_seconds=answers.seconds,
+                translation_tokens_per_second=answers.tokens / answers.seconds,
+                sentences_per_second=len(sources) / answers.seconds,
+                cut=answers.cut,
+                decoding=answers.options.model_dump(),
+            )
+        )
+    return Comparison(len(texts), runs, bleu_signature, chrf_signature, threads=torch.get_num_threads())
+
+
+@dataclass(frozen=True)
+class _Answered:
+    """What a run wrote, and how long it took."""
+
+    texts: list[str]
+    tokens: int
+    seconds: float
+    cut: int
+    options: DecodingConfig
+
+
+def _translate(
+    predictor: Translator,
+    sources: list[str],
+    *,
+    to: Sequence[str],
+    beam: int | None,
+    progress: Callable[[int], None],
+) -> _Answered:
+    options = predictor.options
+    if beam is not None:
+        options = DecodingConfig.parse(options.model_dump() | {"beam": beam}, "decoding")
+    predictor.answers(sources[:WARM_UP], to=to[:WARM_UP], options=options)
+    cut: list[str] = []
+    started = time.perf_counter()
+    found = predictor.answers(sources, to=to, options=options, progress=progress, warn=cut.append)
+    seconds = time.perf_counter() - started
+    best = [answers[0] for answers in found]
+    tokens = sum(len(answer.ids) + answer.finished for answer in best)
+    return _Answered([answer.text for answer in best], tokens, seconds, len(cut), options)
+
+
+def _tell(progress: Callable[[str, int, int], None], name: str, total: int, done: int) -> None:
+    progress(name, done, total)
+
+
+def training_time(folder: Path, checkpoint: str = "best") -> tuple[float | None, float | None]:
+    """Return a run's seconds in training and target tokens a second: of all of it, or up to checkpoint step-N."""
+    step = re.fullmatch(r"step-(\d+)", checkpoint)
+    lines: list[str] = []
+    for path in (folder / "metrics.jsonl", folder / (checkpoint if step else "last") / "training.json"):
+        if path.is_file():
+            text = path.read_text(encoding="utf-8", errors="replace")
+            lines += [text] if path.suffix == ".json" else text.splitlines()
+    rows = [row for row in map(_row, lines) if not step or row.get("step", 0) <= int(step[1])]
+    rows = [row for row in rows if row.get("seconds") and "target_tokens" in row]  # rows of evaluations have no tokens
+    if not rows:
+        return None, None
+    last = max(rows, key=lambda row: (row["step"], row["seconds"]))
+    return float(last["seconds"]), last["target_tokens"] / last["seconds"]
+
+
+def _row(line: str) -> dict[str, Any]:
+    """Return a line of the log; one that a kill cut off is empty."""
+    try:
+        row = json.loads(line)
+    except ValueError:
+        return {}
+    return row if isinstance(row, dict) else {}
+
+
+def draw_lengths(comparisons: Mapping[str, Comparison], path: Path) -> None:
+    """Draw BLEU against the length of the source as a PNG: a panel a corpus, a line a run, a point a fifth."""
+    from matplotlib.figure import Figure  # not pyplot: no global state, no window; a PNG is drawn by Agg
+
+    figure = Figure(figsize=(8.6 * len(comparisons), 4.4), dpi=150, layout="constrained")
+    panels = figure.subplots(1, len(comparisons), squeeze=False)[0]
+    for panel, (label, comparison) in zip(panels, comparisons.items(), strict=True):
+        for number, run in enumerate(comparison.runs):
+            panel.plot(
+                range(len(run.by_length)),
+                [bucket.bleu for bucket in run.by_length],
+                color=COLOURS[number % len(COLOURS)],
+                marker=MARKERS[number % len(MARKERS)],
+                linestyle="-" if number < len(COLOURS) else "--",
+                label=run.name.replace("$", r"\$"),  # a dollar would begin a formula
+            )
+        spans = [f"{bucket.shortest}–{bucket.longest}" for bucket in comparison.runs[0].by_length]
+        panel.set_xticks(range(len(spans)), spans)
+        panel.set_xlabel("words of the source; each point a fifth of the sentences")
+        panel.set_ylabel("BLEU")
+        panel.set_title(f"{label}, {comparison.sentences:,} sentences", loc="left", fontsize=10)
+        panel.grid(axis="y", color="#dddddd")
+        panel.spines[["top", "right"]].set_visible(False)
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside right upper", frameon=False, fontsize=9)
+    save_png(figure, path)

@@ -1,0 +1,136 @@
+"""What `jumok export` does: a run's model in another engine's files, used only if it answers as the run does.
+
+Translator → files in DIR.new → opened again → the same held-out sentences through both → parity → renamed DIR
+
+A folder for CTranslate2 is a run of its own: it has recipe and tokenizers, and `jumok translate DIR` needs nothing else.
+"""
+
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from jumok.config import DecodingConfig
+from jumok.data.files import read_lines
+from jumok.errors import ConfigError, RunError, did_you_mean
+from jumok.export.ctranslate2 import write_ctranslate2
+from jumok.export.onnx import write_greedily, write_onnx
+from jumok.export.parity import Parity, compare
+from jumok.export.to_huggingface import answer_with_transformers, write_huggingface
+from jumok.predictors.base import Predictor
+from jumok.predictors.exported import ExportedTranslator
+from jumok.predictors.translator import Translator
+from jumok.runs.run import Run
+
+SENTENCES = 200  # held out, that both must answer alike
+BROUGHT = "sentences.tsv"  # of a shipped model, which comes without its data: language and text
+Tell = Callable[[int], None]
+Answers = Callable[[Sequence[str], Sequence[str], DecodingConfig, Tell], list[tuple[str, float]]]  # texts, languages
+
+
+def export_run(
+    predictor: Predictor,
+    folder: Path,
+    *,
+    kind: str,
+    texts: Sequence[str] = (),
+    progress: Tell = lambda done: None,
+) -> Parity:
+    """Write a translator into folder for another engine; return how alike the two answer, or refuse it."""
+    if kind not in KINDS:
+        raise ConfigError(f"--to {kind}: {did_you_mean(kind, KINDS)}")
+    if not isinstance(predictor, Translator) or isinstance(predictor, ExportedTranslator):
+        raise ConfigError(f"{predictor.run.folder} is no run of a translator; jumok exports those to {kind}")
+    if folder.exists() and any(folder.iterdir()):
+        raise RunError(f"{folder} is there already; choose another folder, or remove it")
+    given = [(text, predictor.language()) for text in texts] or held_out(predictor)
+    sentences, languages = [text for text, _ in given], [language for _, language in given]
+    kept = {key: getattr(predictor.options, key) for key in ("beam", "length_penalty")}
+    options = DecodingConfig(**kept) if kind != "onnx" else DecodingConfig(beam=1)  # its graphs come without a search
+    fresh = folder.with_name(f".{folder.name}.new")
+    shutil.rmtree(fresh, ignore_errors=True)
+    try:
+        theirs = KINDS[kind](predictor, fresh)
+        found = predictor.answers(sentences, to=languages, options=options, progress=progress)
+        ours = [(best.text, best.score) for best, *_ in found]
+        parity = compare(sentences, ours, theirs(sentences, languages, options, progress))
+        if not parity.holds:
+            raise RunError(f"the export of {predictor.run.folder} to {kind} is wrong and was not kept: {parity}")
+        parity.save(fresh / "parity.json")
+        fresh.rename(folder)
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+    return parity
+
+
+def to_ctranslate2(predictor: Translator, folder: Path) -> Answers:
+    """Write for CTranslate2; return how the export answers."""
+    write_ctranslate2(predictor.model, folder)
+    facts = {
+        "data_folders": [str(path) for path in predictor.run.data_folders],
+        "engine": "ctranslate2",
+        "exported": str(predictor.run.folder.absolute()),
+        "limit": int(getattr(predictor.model, "limit", 0)),
+        "parameters": sum(parameter.numel() for parameter in predictor.model.parameters()),
+    }
+    made = Run.create(folder, predictor.run.recipe, tokenizers=predictor.task.tokenizers, facts=facts)
+
+    def answers(
+        texts: Sequence[str], languages: Sequence[str], options: DecodingConfig, progress: Tell
+    ) -> list[tuple[str, float]]:
+        exported = ExportedTranslator(made, predictor.task)
+        found = exported.answers(texts, to=languages, options=options, progress=progress)
+        return [(best.text, best.score) for best, *_ in found]
+
+    return answers
+
+
+def to_huggingface(predictor: Translator, folder: Path) -> Answers:
+    """Write in Hugging Face's layout; return how its library answers."""
+    if predictor.task.languages:
+        raise ConfigError(
+            f"{predictor.run.folder} is told its target language ({', '.join(predictor.task.languages)}) by a tag, which "
+            "Hugging Face's tokenizers cannot put before a text; export it to ctranslate2 or onnx"
+        )
+    write_huggingface(predictor.model, predictor.task.tokenizers, predictor.options, folder)
+    return lambda texts, languages, options, progress: answer_with_transformers(
+        folder, texts, options=options, progress=progress
+    )
+
+
+def to_onnx(predictor: Translator, folder: Path) -> Answers:
+    """Write as two ONNX graphs; return what they write greedily."""
+    write_onnx(predictor.model, folder)
+    for name, tokenizer in predictor.task.tokenizers.items():
+        tokenizer.save(folder / f"{name}.json")
+
+    def answers(
+        texts: Sequence[str], languages: Sequence[str], options: DecodingConfig, progress: Tell
+    ) -> list[tuple[str, float]]:
+        sources = predictor.read(texts, to=languages)
+        limit = int(getattr(predictor.model, "limit", 0))
+        limits = [min(n, limit) if limit else n for n in (2 * (len(ids) + 1) + 10 for ids in sources)]
+        found = write_greedily(folder, [ids.tolist() for ids in sources], limits)
+        progress(len(found))
+        return [(predictor.task.target_tokenizer.decode(ids), score) for ids, score in found]
+
+    return answers
+
+
+KINDS: dict[str, Callable[[Translator, Path], Answers]] = {
+    "ctranslate2": to_ctranslate2,
+    "huggingface": to_huggingface,
+    "onnx": to_onnx,
+}
+
+
+def held_out(predictor: Translator) -> list[tuple[str, str]]:
+    """Return sentences of the run's val data, and the target language of each; a shipped model has brought some along."""
+    brought = predictor.run.folder / BROUGHT
+    if brought.is_file():
+        return [(text, language) for language, _, text in (line.partition("\t") for line in read_lines(brought))]
+    found = [
+        (store.text(number)[0], language)
+        for store in predictor.task.open_split("val").values()
+        for number, language in enumerate(predictor.task.languages_of(store))
+    ]
+    return found[:: max(len(found) // SENTENCES, 1)][:SENTENCES]

@@ -1,0 +1,136 @@
+"""Images decoded once: in order, whole, with mean and deviation; what is broken is named; divisions are by name."""
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from jumok.config import ImageData
+from jumok.data.images import image_store as image_store
+from jumok.data.images.image_corpora import ImageCorpora
+from jumok.data.images.image_store import ImageStore, build_image_store
+from jumok.data.images.listing import Entry
+from jumok.errors import ConfigError, DataError
+
+
+@pytest.fixture
+def entries(tmp_path):
+    """Return entries of grey images whose tone is their number."""
+    found = []
+    for number in range(40):
+        path = tmp_path / f"{number}.png"
+        Image.new("L", (5 + number % 3, 6), number * 6).save(path)
+        found.append(Entry(path.name, "even" if number % 2 == 0 else "odd", path))
+    return found
+
+
+def build(entries, folder, **changes):
+    folder.mkdir()
+    options = {"size": 4, "channels": 1, "fit": "crop", "progress": lambda done: None} | changes
+    build_image_store(entries, ["even", "odd"], folder, **options)
+    return ImageStore(folder)
+
+
+@pytest.mark.parametrize("processes", [False, True])
+def test_images_stand_in_their_order(entries, tmp_path, monkeypatch, processes):
+    if processes:
+        monkeypatch.setattr(image_store, "ENOUGH", 10)
+        monkeypatch.setattr(image_store, "CHUNK", 7)
+    done = []
+    store = build(entries, tmp_path / "store", progress=done.append)
+    assert store.pixels.shape == (40, 4, 4, 1)
+    assert store.pixels[:, 0, 0, 0].tolist() == [number * 6 for number in range(40)]
+    assert store.classes.tolist() == [0, 1] * 20
+    assert done[-1] == 40
+    assert store.mean == pytest.approx([np.mean(np.arange(40) * 6 / 255)], abs=1e-6)
+    assert store.deviation == pytest.approx([np.std(np.arange(40) * 6 / 255)], abs=1e-6)
+
+
+def test_broken_images_are_named_and_counted(entries, tmp_path):
+    for number in (3, 4, 8, 11, 20, 33, 39):
+        entries[number].source.write_bytes(b"no image")
+    entries[5].source.unlink()
+    store = build(entries, tmp_path / "store")
+    assert len(store) == 32
+    assert store.broken == 8
+    assert store.named[0] == ["3.png", "no image that can be read"]
+    assert len(store.named) == 5
+    assert 18 not in store.pixels[:, 0, 0, 0]
+
+
+def test_nothing_but_broken_images(entries, tmp_path):
+    for entry in entries:
+        entry.source.write_bytes(b"no image")
+    with pytest.raises(DataError, match=r"none of 40 images can be used; 0\.png: no image that can be read"):
+        build(entries, tmp_path / "store")
+
+
+def test_a_damaged_store_is_told(entries, tmp_path):
+    build(entries, tmp_path / "store")
+    content = (tmp_path / "store" / "pixels").read_bytes()
+    (tmp_path / "store" / "pixels").write_bytes(content[:-3])
+    with pytest.raises(DataError, match="are damaged; run jumok cache --clear"):
+        ImageStore(tmp_path / "store")
+
+
+def write_classes(folder, count=60):
+    for number in range(count):
+        place = folder / "all" / ("dark" if number % 2 else "light")
+        place.mkdir(parents=True, exist_ok=True)
+        Image.new("RGB", (6, 6), (number, 0, 255 if number % 2 else 0)).save(place / f"{number}.png")
+
+
+def corpora(folder, **data):
+    return ImageCorpora(ImageData(train=[{"file": "all"}], **data), [folder])
+
+
+def tones(store):
+    return set(store.pixels[:, 0, 0, 0].tolist())
+
+
+def test_held_out_images_are_drawn_by_name(tmp_path):
+    write_classes(tmp_path)
+    first = corpora(tmp_path, hold_out=12)
+    train, held = tones(first.train), tones(first.evaluation("val")["held out"])
+    assert len(held) == 12
+    assert train | held == set(range(60))
+    assert not train & held
+    (tmp_path / "all" / "dark" / "61.png").write_bytes((tmp_path / "all" / "dark" / "1.png").read_bytes())
+    again = corpora(tmp_path, hold_out=12)
+    assert len(tones(again.evaluation("val")["held out"]) & held) >= 10, "a new image hardly changes the draw"
+
+
+def test_a_limit_draws_some(tmp_path):
+    write_classes(tmp_path)
+    some, more = (tones(corpora(tmp_path, limit=count, hold_out=10).train) for count in (8, 20))
+    assert len(some) == 8
+    assert some < more, "a larger limit adds to the smaller one"
+    with pytest.raises(ConfigError, match=r"data\.limit = 99, but there are only 50"):
+        _ = corpora(tmp_path, limit=99, hold_out=10).train
+
+
+def test_looks_are_those_of_the_first_image_that_opens(tmp_path):
+    write_classes(tmp_path)
+    assert corpora(tmp_path).looks == (6, 3)
+    assert corpora(tmp_path, size=9).looks == (9, 3)
+    assert corpora(tmp_path, channels=1).looks == (6, 1)
+    for file in sorted((tmp_path / "all" / "dark").iterdir())[:3]:
+        file.write_bytes(b"broken")
+    assert corpora(tmp_path).looks == (6, 3)
+
+
+def test_the_cache_knows_a_changed_file(tmp_path):
+    write_classes(tmp_path)
+    before = corpora(tmp_path)
+    key, red = before.fingerprint, before.train.pixels[0, 0, 0, 2]
+    Image.new("RGB", (6, 6), (0, 0, 99)).save(sorted((tmp_path / "all" / "dark").iterdir())[0])
+    after = corpora(tmp_path)
+    assert after.fingerprint != key
+    assert 99 in after.train.pixels[:, 0, 0, 2] or 99 in after.evaluation("val")["held out"].pixels[:, 0, 0, 2]
+    assert red != 99
+
+
+def test_numbers_are_sorted_as_numbers(tmp_path):
+    for name in ("10", "9", "2"):
+        (tmp_path / "all" / name).mkdir(parents=True)
+        Image.new("L", (4, 4)).save(tmp_path / "all" / name / "a.png")
+    assert corpora(tmp_path).labels == ["2", "9", "10"]

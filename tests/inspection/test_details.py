@@ -1,0 +1,89 @@
+"""Details: what a layer's weights were computed from, enough to compute them again by hand."""
+
+import math
+
+import pytest
+import torch
+from nn.test_observe import pair_batch, transformer  # noqa: F401 - a fixture
+from torch.testing import assert_close
+
+from jumok.inspection.observe import observe
+from jumok.models.seq2seq import Seq2Seq
+
+
+def by_hand(parts):
+    """Return the weights (…, H, Q, K) and what the heads together hand to the projection."""
+    if parts.vector is None:
+        scores = parts.query @ parts.key.transpose(-2, -1) * parts.scale
+    else:
+        scores = (parts.query[..., :, None, :] + parts.key[..., None, :, :]).tanh() @ parts.vector
+    if parts.mask is not None:
+        scores = scores.masked_fill(~parts.mask.unsqueeze(-3), -math.inf)
+    weights = scores.softmax(dim=-1)
+    return weights, (weights @ parts.value).transpose(-3, -2).flatten(-2)
+
+
+def test_weights_and_output_can_be_computed_again_from_the_parts(transformer):  # noqa: F811
+    batch = pair_batch()
+    plain = transformer(batch)
+    with observe(transformer, details=True) as record:
+        assert_close(transformer(batch), plain, rtol=1e-5, atol=1e-5)
+    assert len(record.maps) == 8
+    for found in record.maps:
+        weights, mixed = by_hand(found.parts)
+        assert_close(weights, found.weights)
+        assert_close(transformer.get_submodule(found.path).output(mixed), found.parts.output)
+        assert not found.parts.query.requires_grad
+
+
+def test_parts_are_cut_with_their_map(transformer):  # noqa: F811
+    with observe(transformer, details=True) as record:
+        transformer(pair_batch())
+    cross = record.of_kind("cross")[1].cut("abc", "defg", row=1)  # the second source has four tokens, its target three
+    weights, _ = by_hand(cross.parts)
+    assert_close(weights, cross.weights)
+    assert cross.parts.output.shape == (3, 12)
+    assert cross.merged([0, 0, 1], [0, 1, 1, 2]).parts is None
+
+
+def test_without_details_nothing_more_is_kept(transformer):  # noqa: F811
+    with observe(transformer) as record:
+        transformer(pair_batch())
+    assert all(found.parts is None for found in record.maps)
+    assert record.positions == []
+
+
+def test_hypotheses_that_share_a_memory_have_parts_of_their_own(transformer):  # noqa: F811
+    with torch.inference_mode(), observe(transformer, details=True) as record:
+        state = transformer.start(transformer.encode(pair_batch())).select(torch.tensor([0, 0, 0, 1, 1, 1]))
+        transformer.extend(torch.tensor([[4], [5], [6], [7], [8], [9]]), state)
+    for found in record.of_kind("cross"):
+        weights, _ = by_hand(found.parts)
+        assert_close(weights, found.weights)
+        assert found.parts.output.shape == (6, 1, 12)
+
+
+@pytest.mark.parametrize("attend", ["before", "after"])
+@pytest.mark.parametrize("attention", ["dot", "bilinear", "mlp"])
+def test_a_recurrent_decoders_looks_can_be_computed_again(attention, attend):
+    torch.manual_seed(3)
+    config = Seq2Seq.Config(
+        source_vocabulary=23, target_vocabulary=29, width=6, attention=attention, attend=attend, dropout=0.0
+    )
+    model = Seq2Seq(config).eval()
+    with observe(model, details=True) as record:
+        model(pair_batch())
+    (found,) = record.maps
+    weights, mixed = by_hand(found.parts)
+    assert_close(weights, found.weights)
+    assert_close(mixed, found.parts.output)
+
+
+def test_positions_are_kept(transformer):  # noqa: F811
+    with observe(transformer, details=True) as record:
+        transformer(pair_batch())
+    source, target = record.positions
+    assert (source.path, source.kind, source.join) == ("embed_source.positions", "sinusoidal", "add")
+    assert_close(source.table, transformer.embed_source.positions.encode(torch.arange(7)))
+    assert target.table.shape == (5, 12)
+    assert source.cut(["a", "b"]).table.shape == (2, 12)
