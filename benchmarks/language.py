@@ -35,7 +35,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--steps", type=int, default=2000, help="steps of each run")
     parser.add_argument("--warm-up", type=int, default=100, help="the first of them, not timed")
     parser.add_argument("--threads", type=int, nargs="+", default=[2], help="each is tried; a toolkit's best counts")
-    parser.add_argument("--out", type=Path, default=HERE / "results" / "language-modeling", help="OUT.json and OUT.md")
+    parser.add_argument("--out", type=Path, default=HERE / "results" / "language", help="OUT.json and OUT.md")
     given = parser.parse_args()
     if not 0 <= given.warm_up < given.steps - 1:
         parser.error("--steps must leave at least one step to time after --warm-up and before the last")

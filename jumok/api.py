@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import torch
 from rich.console import Console
 
-from jumok.catalogue import MODELS, TASKS, model_class, task_class
+from jumok.catalogue import MODELS, TASKS, model_class, predictor_class, task_class
 from jumok.config import DecodingConfig, TokenizerConfig, TrainingConfig
 from jumok.config.recipe import build_recipe, find_recipe
 from jumok.errors import ConfigError, RunError
 from jumok.predictors.base import Predictor
 from jumok.runs.device import choose_device
 from jumok.runs.job import Job, build_model, check_same_tokenizer, folders_for, prepare_job, silent, start_from
-from jumok.runs.loading import load, load_for, predictor_class
+from jumok.runs.loading import load, load_for
 from jumok.runs.run import Run, load_recipe
 from jumok.runs.shipped import find_run
 from jumok.training.average import model_tensors
@@ -225,9 +225,9 @@ def check(
 def recipe_schema() -> dict[str, Any]:
     """Return the JSON schema of recipes, for editors."""
     sections = {
-        "data": [entry.load().Data for entry in TASKS.values()],
+        "data": [task_class(name).Data for name in TASKS],
         "tokenizer": [TokenizerConfig],
-        "model": [entry.load().Config for entry in MODELS.values()],
+        "model": [model_class(name).Config for name in MODELS],
         "training": [TrainingConfig],
         "decoding": [DecodingConfig],
     }

@@ -85,11 +85,11 @@ def show_language(label: str, split: str, scores: dict[str, Any]) -> None:
 
 
 def show_gaps(label: str, split: str, scores: dict[str, Any]) -> None:
-    """Print the scores of one text with gaps for people."""
+    """Print the scores of one text with masked tokens for people."""
     typer.echo(f"{label} ({split}), {scores['documents']:,} documents, {scores['tokens']:,} tokens")
     follows = f"   next text right {scores['next_sentence']:.2f} %" if "next_sentence" in scores else ""
     typer.echo(
-        f"  gaps found {scores['accuracy']:.2f} %   loss {scores['loss']:.4f}   perplexity {scores['perplexity']:.3f}{follows}"
+        f"  masked tokens found {scores['accuracy']:.2f} %   loss {scores['loss']:.4f}   perplexity {scores['perplexity']:.3f}{follows}"
     )
 
 

@@ -10,11 +10,11 @@ from jumok.cli.display import error_console, print_table, run_folders
 def fill(
     run: Path = typer.Argument(..., help="A run's folder.", autocompletion=run_folders),
     text: str = typer.Argument(..., help="A text with [MASK] where a word is missing; several are all filled."),
-    top: int = typer.Option(5, "--top", min=1, help="Answers shown for each gap."),
+    top: int = typer.Option(5, "--top", min=1, help="Answers shown for each mask."),
     checkpoint: str = typer.Option("best", "--checkpoint", help="best, last or step-N."),
     as_json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
-    """Fill the gaps of a text: the likeliest tokens with their probabilities.
+    """Fill in the masked tokens of a text: the likeliest tokens with their probabilities.
 
     Example: [bold]jumok fill runs/nsmc-pretrain "이 영화 정말 [MASK]"[/bold]
     """
@@ -32,10 +32,10 @@ def fill(
 
     found = api.load_for(Filler, run, checkpoint=checkpoint).fill(text, top=top, warn=warn)
     if as_json:
-        typer.echo(json.dumps({"text": found.text, "gaps": found.gaps}, ensure_ascii=False))
+        typer.echo(json.dumps({"text": found.text, "masks": found.masks}, ensure_ascii=False))
         return
     typer.echo(found.text)
-    table = Table(*(f"gap {number}" for number in range(1, len(found.gaps) + 1)), box=None, padding=(0, 2))
-    for answers in zip(*found.gaps, strict=True):
+    table = Table(*(f"mask {number}" for number in range(1, len(found.masks) + 1)), box=None, padding=(0, 2))
+    for answers in zip(*found.masks, strict=True):
         table.add_row(*(f"{share:6.1%}  {word}" for word, share in answers))
     print_table(table)

@@ -12,7 +12,7 @@ class ModelConfig(Section):
     """Sizes and options of a model. A preset gives sizes that single keys override."""
 
     PRESETS: ClassVar[dict[str, dict[str, Any]]] = {}
-    EXTRA_TOKENS: ClassVar[int] = 0  # rows of the vocabulary behind the tokenizer's own, such as the mark of a gap
+    EXTRA_TOKENS: ClassVar[int] = 0  # rows of the vocabulary behind the tokenizer's own, such as the mask token
 
     name: str
     preset: str = Field("", description="a named set of sizes; keys given beside it win")

@@ -167,7 +167,7 @@ class TextData(Section):
 class MaskedTextData(TextData):
     """Running text with words hidden, to be found."""
 
-    gaps: float = Field(0.15, gt=0.0, lt=1.0, description="share of tokens to be found")
+    masked: float = Field(0.15, gt=0.0, lt=1.0, description="share of tokens to be found")
     whole_words: bool = Field(False, description="hide all tokens of a word together")
     next_sentence: bool = Field(False, description="also ask whether the second half of a text follows the first")
 

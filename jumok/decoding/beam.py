@@ -87,7 +87,7 @@ class Beam:
 
 
 def in_their_places(beam: list[Candidate], width: int) -> list[Candidate]:
-    """Return width candidates: each stands where its row stood, if no better one does; what is left over fills gaps.
+    """Return width candidates: each stands where its row stood, if no better one does; what is left over fills in masked tokens.
 
     So a decoder has fewer rows to move. Places that none can fill repeat the first, as impossible rows.
     """

@@ -1,4 +1,4 @@
-"""The one search loop: it drives any StepDecoder and knows nothing about what is inside.
+"""The one search loop: it drives any Decoder[Any, Any] and knows nothing about what is inside.
 
 inputs → longest first → a batch that is kept full (search.py) → hypotheses, in the order of the inputs
 
@@ -15,11 +15,11 @@ from torch import Tensor
 from jumok.config import DecodingConfig
 from jumok.decoding.hypotheses import Hypothesis
 from jumok.decoding.search import ObservedExtend, Search
-from jumok.decoding.state import StepDecoder
+from jumok.nn.model import Decoder
 
 
 def generate(
-    decoder: StepDecoder,
+    decoder: Decoder[Any, Any],
     inputs: Sequence[Any],
     *,
     collate: Callable[[Sequence[Any]], Any],
@@ -62,7 +62,7 @@ def generate(
 
 @torch.inference_mode()
 def stream(
-    decoder: StepDecoder,
+    decoder: Decoder[Any, Any],
     source: Any,
     *,
     collate: Callable[[Sequence[Any]], Any],

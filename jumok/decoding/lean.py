@@ -18,7 +18,7 @@ from jumok.decoding.state import KeyValueCache
 from jumok.nn.attention import attend
 from jumok.nn.feedforward import FUNCTIONS
 from jumok.nn.norms import LayerNorm
-from jumok.nn.transformer import Encoder, EncoderLayer
+from jumok.nn.transformer import EncoderLayer, EncoderStack
 
 # R rows · n new tokens · D width · F features · H heads · d head width
 
@@ -49,19 +49,19 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
 class LeanStack:
     """The layers of a stack as plain tensors. They stay the model's own: what changes there changes here."""
 
-    def __init__(self, stack: Encoder) -> None:
+    def __init__(self, stack: EncoderStack) -> None:
         assert self.fits(stack)
         layers: list[EncoderLayer] = list(stack.layers)  # type: ignore[arg-type]
         first = layers[0]
         attention = first.attention
         self.heads, self.width, self.scale = attention.heads, attention.output.out_features, attention.scale
         self.pre, self.epsilon = first.around_attention.pre, first.around_attention.norm.eps
-        self.bend = FUNCTIONS[first.feedforward.kind] if first.bends else None
+        self.activate = FUNCTIONS[first.feedforward.kind] if first.has_feedforward else None
         self.weights = [self._weights(layer) for layer in layers]
         self.final = None if stack.final is None else (stack.final.weight, stack.final.bias)
 
     @staticmethod
-    def fits(stack: Encoder) -> bool:
+    def fits(stack: EncoderStack) -> bool:
         """Return whether the layers are plain: layer norm, residual connections, values as wide as keys."""
         first: EncoderLayer = stack.layers[0]  # type: ignore[assignment]
         wrapped, attention = first.around_attention, first.attention
@@ -71,10 +71,12 @@ class LeanStack:
     @staticmethod
     def _weights(layer: EncoderLayer) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
         parts = [layer.around_attention.norm, layer.attention.query_key_value, layer.attention.output]
-        bent = (
-            [layer.around_feedforward.norm, layer.feedforward.expand, layer.feedforward.contract] if layer.bends else []
+        hidden = (
+            [layer.around_feedforward.norm, layer.feedforward.expand, layer.feedforward.contract]
+            if layer.has_feedforward
+            else []
         )
-        first, second = (tuple(t for part in some for t in (part.weight, part.bias)) for some in (parts, bent))
+        first, second = (tuple(t for part in some for t in (part.weight, part.bias)) for some in (parts, hidden))
         return first, second
 
     def __call__(self, x: Tensor, cache: KeyValueCache | None = None, mask: Tensor | None = None) -> Tensor:
@@ -94,10 +96,10 @@ class LeanStack:
             x = x + linear(mixed.transpose(1, 2).flatten(2), out_weight, out_bias)
             if not pre:
                 x = torch.layer_norm(x, shape, weight, bias, epsilon)
-            if self.bend is not None:
+            if self.activate is not None:
                 weight, bias, in_weight, in_bias, out_weight, out_bias = feedforward
                 given = torch.layer_norm(x, shape, weight, bias, epsilon) if pre else x
-                x = x + linear(self.bend(linear(given, in_weight, in_bias)), out_weight, out_bias)
+                x = x + linear(self.activate(linear(given, in_weight, in_bias)), out_weight, out_bias)
                 if not pre:
                     x = torch.layer_norm(x, shape, weight, bias, epsilon)
         if cache is not None:

@@ -23,7 +23,7 @@ from jumok.nn.transformer import DecoderLayer
 # R rows · H heads · C capacity · d head width · D width · V vocabulary
 
 ROOM = 64  # places of a row at first
-BENDS = ("relu", "gelu", "gelu-tanh", "silu")  # in the order of writing.c
+ACTIVATION_ORDER = ("relu", "gelu", "gelu-tanh", "silu")  # in the order of writing.c
 
 
 class _Model(ctypes.Structure):
@@ -31,7 +31,7 @@ class _Model(ctypes.Structure):
 
     _fields_ = (
         ("multiply", ctypes.c_void_p),
-        *((name, ctypes.c_int) for name in ("layers", "width", "heads", "features", "vocabulary", "bends", "pre")),
+        *((name, ctypes.c_int) for name in ("layers", "width", "heads", "features", "vocabulary", "activation", "pre")),
         *((name, ctypes.c_float) for name in ("scale", "epsilon", "embedding_scale")),
         *(
             (name, ctypes.c_void_p)
@@ -66,8 +66,8 @@ class NativeStep:
         self.pointers = (ctypes.c_void_p * len(weights))(*(tensor.data_ptr() for tensor in weights))
         self.model = _Model(
             multiply=matrix_product(), layers=self.layers, width=width, heads=self.heads,
-            features=first.feedforward.expand.out_features if first.bends else 0,
-            bends=BENDS.index(first.feedforward.kind) if first.bends else 0, pre=first.around_attention.pre,
+            features=first.feedforward.expand.out_features if first.has_feedforward else 0,
+            activation=ACTIVATION_ORDER.index(first.feedforward.kind) if first.has_feedforward else 0, pre=first.around_attention.pre,
             scale=first.attention.scale, epsilon=first.around_attention.norm.eps, embedding_scale=embed.scale,
             table=embed.table.weight.data_ptr(), weights=ctypes.addressof(self.pointers),
         )  # fmt: skip
@@ -88,7 +88,7 @@ class NativeStep:
         first: DecoderLayer = model.decoder.layers[0]
         wrapped, attention = first.around_attention, first.attention
         width = model.project.in_features
-        plain = isinstance(wrapped.norm, LayerNorm) and wrapped.residual and not first.bends_between
+        plain = isinstance(wrapped.norm, LayerNorm) and wrapped.residual and not first.has_middle_feedforward
         square = attention.heads * attention.head_width == width and attention.value_width == attention.head_width
         added = model.embed_target.positions.join == "add" or model.embed_target.positions.kind == "none"
         tensors = (model.project.weight, model.embed_target.table.weight)
@@ -181,7 +181,7 @@ def _weights(layer: DecoderLayer) -> list[Tensor]:
     # Without a feed-forward, C never reads what stands in its place.
     parts += (
         [layer.around_feedforward.norm, layer.feedforward.expand, layer.feedforward.contract]
-        if layer.bends
+        if layer.has_feedforward
         else parts[:3]
     )
     return [tensor.contiguous() for part in parts for tensor in (part.weight, part.bias)]  # type: ignore[operator]

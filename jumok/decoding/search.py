@@ -16,16 +16,15 @@ from torch import Tensor
 from jumok.config import DecodingConfig
 from jumok.decoding.beam import Beam
 from jumok.decoding.constraints import Constraints
-from jumok.decoding.frontier import Ask, Frontier, Reached
 from jumok.decoding.hypotheses import Choice, Hypothesis, Rows, Step
 from jumok.decoding.logits import log_sums
 from jumok.decoding.sampling import Greedy, Sampler
-from jumok.decoding.state import DecoderState, StepDecoder
 from jumok.errors import ConfigError
+from jumok.nn.model import Decoder, DecoderState, OpenHypotheses, SearchRequest
 
 # B new sentences · R rows · T room for tokens · P longest prefix · S source · n tokens at once · V vocabulary
 
-# As StepDecoder.extend, and the source attention (R, n, S) behind each logit, averaged over heads and layers.
+# As Decoder[Any, Any].extend, and the source attention (R, n, S) behind each logit, averaged over heads and layers.
 ObservedExtend = Callable[[Tensor, Any], tuple[Tensor, Any, Tensor]]
 
 AT_ONCE = 32  # steps that a decoder may search by itself: as many places are made room for
@@ -49,7 +48,7 @@ class Search:
 
     def __init__(
         self,
-        decoder: StepDecoder,
+        decoder: Decoder[Any, Any],
         inputs: Sequence[Any],
         *,
         collate: Callable[[Sequence[Any]], Any],
@@ -91,10 +90,7 @@ class Search:
         )
         self.strategy = choose_strategy(options, end=end)
         self.by_itself = (  # whether nothing asks for a look at every step
-            isinstance(self.strategy, Greedy | Beam)
-            and self.constraints.plain
-            and self.observed_extend is None
-            and hasattr(decoder, "search_on")
+            isinstance(self.strategy, Greedy | Beam) and self.constraints.plain and self.observed_extend is None
         )
         self.at_once = AT_ONCE
         self.found: list[list[Hypothesis]] = [[] for _ in inputs]
@@ -179,25 +175,30 @@ class Search:
         if not self.by_itself or self.at_once < 2 or bool((rows.length < rows.prefix_length).any()):
             return False
         width = self.strategy.rows_each
-        frontier = Frontier(
+        hypotheses = OpenHypotheses(
             self.next, rows.total, rows.tokens, rows.log_probabilities,
-            longest=rows.longest[::width].contiguous(), finished=rows.ended[::width].contiguous(),
+            longest=rows.longest[::width].contiguous(), ended=rows.ended[::width].contiguous(),
         )  # fmt: skip
-        ask = Ask(width, self.at_once, until, self.end, self.constraints.never_among(self.words), self.words)
-        reached: Reached | None = self.decoder.search_on(state, frontier, ask)  # type: ignore[attr-defined]
-        if reached is None:
+        never = self.constraints.never_among(self.words)
+        request = SearchRequest(width, self.at_once, until, self.end, never, self.words)
+        result = self.decoder.search_on(state, hypotheses, request)
+        if result is None:
             return False
-        frontier, closed = reached.frontier, reached.closed
-        self._file(rows.sentence[closed.place * width], closed.lengths, closed.totals, closed.written, closed.chances)
-        if not len(reached.place):
-            self._run(None, None, frontier.tokens)
+        hypotheses, ended = result.hypotheses, result.ended
+        self._file(rows.sentence[ended.sentence * width], *ended[1:])
+        if not len(result.sentences):
+            self._run(None, None, hypotheses.next)
             return True
-        if len(frontier.tokens) < len(rows):
-            rows = rows.select((reached.place[:, None] * width + torch.arange(width)).flatten())
-        rows.total, rows.tokens, rows.log_probabilities = frontier.totals, frontier.written, frontier.chances
-        rows.ended = frontier.finished.repeat_interleave(width)
-        rows.length = reached.state.cache.lengths.clone()
-        self._run(rows, reached.state, frontier.tokens)
+        if len(hypotheses.next) < len(rows):
+            rows = rows.select((result.sentences[:, None] * width + torch.arange(width)).flatten())
+        rows.total, rows.tokens, rows.log_probabilities = (
+            hypotheses.total,
+            hypotheses.tokens,
+            hypotheses.log_probabilities,
+        )
+        rows.ended = hypotheses.ended.repeat_interleave(width)
+        rows.length = result.state.cache.lengths.clone()
+        self._run(rows, result.state, hypotheses.next)
         return True
 
     def _run(self, rows: Rows | None, state: DecoderState | None, tokens: Tensor) -> None:
@@ -245,7 +246,7 @@ class Search:
         return tried.nonzero()[:, 0]
 
     def _restrict(self, state: Any, words: Tensor | None) -> Any:
-        return state if words is None else self.decoder.restrict(state, words)  # type: ignore[attr-defined]
+        return state if words is None else self.decoder.restrict(state, words)
 
     def _choose(self, logits: Tensor, rows: Rows, words: Tensor | None) -> Choice:
         """Return what goes on after logits (R, V) of words, and file what is found. Writes into logits."""

@@ -5,8 +5,7 @@ memory (of B sentences) → start → state (R rows) → extend → state … ; 
 A row is a hypothesis; hypotheses of one sentence stand side by side and share that sentence's memory.
 """
 
-from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -15,43 +14,6 @@ from torch import Tensor
 from jumok.decoding.row_buffers import RowBuffers
 
 # B sentences · R rows · H heads · S source · C capacity · L tokens so far · n new tokens · D width
-
-
-@dataclass(frozen=True)
-class Memory:
-    """What an encoder hands to a decoder: text and images alike."""
-
-    states: Tensor  # (B, S, D), the last layer's
-    mask: Tensor  # (B, S), True = may look
-    layers: tuple[Tensor, ...] = ()  # each layer's states, for decoders that look at equal depth
-    grid: tuple[int, int] | None = None
-
-
-class DecoderState(Protocol):
-    """The rows of a search. A state that was extended, selected from or joined must not be used again."""
-
-    @property
-    def rows(self) -> int:
-        """How many hypotheses there are."""
-
-    def select(self, rows: Tensor) -> Self:
-        """Return the state of rows (R',): reordered, repeated or left out."""
-
-    def join(self, other: Self) -> Self:
-        """Return the state with other's rows after our own."""
-
-
-class StepDecoder(Protocol):
-    """A model that writes one token after another."""
-
-    def encode(self, inputs: Any) -> Memory:
-        """Read the inputs once."""
-
-    def start(self, memory: Memory) -> Any:
-        """Return the state of one empty row a sentence."""
-
-    def extend(self, tokens: Tensor, state: Any) -> tuple[Tensor, Any]:
-        """Write tokens (R, n) to the rows; return the next tokens' logits (R, n, V) and the new state."""
 
 
 class KeyValueCache:

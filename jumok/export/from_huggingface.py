@@ -238,9 +238,9 @@ def _bert(folder: Path, config: dict[str, Any]) -> Imported:
         parts["classifier"] = "project"
     else:
         parts |= {
-            "cls.predictions.transform.dense": "gap",
-            "cls.predictions.transform.LayerNorm": "gap_norm",
-            "cls.seq_relationship": "follows",
+            "cls.predictions.transform.dense": "transform",
+            "cls.predictions.transform.LayerNorm": "transform_norm",
+            "cls.seq_relationship": "next_sentence",
         }
         if "cls.predictions.bias" in theirs:
             ours["project.bias"] = _rows(theirs["cls.predictions.bias"], order)

@@ -1,6 +1,6 @@
 """What an attention layer computed with, kept on request: enough to redo its sum by hand.
 
-observe(model, details=True) → AttentionMap.parts: query, key, value, scale, mask → weights → output
+observe(model, details=True) → AttentionMap.details: query, key, value, scale, mask → weights → output
 A table of positions is kept the same way: AttentionRecord.positions.
 """
 
@@ -32,7 +32,7 @@ class AttentionDetails:
         return replace(self, **tensors)
 
     def rows(self, group: int) -> "AttentionDetails":
-        """Return the parts of each hypothesis, where group of them stand side by side in Q and share their keys."""
+        """Return the details of each hypothesis, where group of them stand side by side in Q and share their keys."""
         if group == 1:
             return self
         sentences, heads, queries, width = self.query.shape
@@ -47,7 +47,7 @@ class AttentionDetails:
         )
 
     def cut(self, queries: int, keys: int, row: int) -> "AttentionDetails":
-        """Return the parts of example row, with so many queries and keys."""
+        """Return the details of example row, with so many queries and keys."""
         return replace(
             self,
             query=self.query[row, :, :queries],
@@ -79,7 +79,7 @@ def one_mask(mask: Tensor | None, shape: tuple[int, ...]) -> Tensor | None:
 
 
 def joined(calls: Sequence[AttentionDetails]) -> AttentionDetails:
-    """Return the parts of calls that each had some of the queries, with the same keys and values."""
+    """Return the details of calls that each had some of the queries, with the same keys and values."""
     if len(calls) == 1:
         return calls[0]
     masks = [call.mask for call in calls if call.mask is not None]

@@ -4,29 +4,19 @@ with observe(model) as record:  every attention layer of that model computes its
     model(batch)
 record.maps → one AttentionMap a call of a layer (inspection/record.py)
 
-The recorder is a context variable that knows its model: other models and other threads keep their fast path. Layers of
-torch's own and of Hugging Face's models are made to show their weights, too (inspection/foreign.py).
+A record is found through a context variable (nn/recording.py) and knows its model: other models and other threads keep
+their fast path. Layers of torch's own and of Hugging Face's models are made to show their weights, too (inspection/foreign.py).
 """
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
 
-import torch
 from torch import nn
 
 from jumok.inspection.ablation import Ablation
 from jumok.inspection.foreign import shown
 from jumok.inspection.record import AttentionRecord
-
-_records: ContextVar[tuple[AttentionRecord, ...]] = ContextVar("records", default=())  # the innermost last
-
-
-def recorder_for(module: nn.Module) -> AttentionRecord | None:
-    """Return the record to file under, or None where nobody looks at this module's model."""
-    if torch.compiler.is_compiling():  # compiled layers are passed by where somebody looks: see training/compiling.py
-        return None
-    return next((record for record in reversed(_records.get()) if module in record.sites), None)
+from jumok.nn.recording import recorder_for, recording
 
 
 @contextmanager
@@ -37,15 +27,16 @@ def observe(
 
     Blocks may stand inside each other: a call is filed once, by the innermost that observes its model. With ablation (inspection/ablation.py;
     for jumok's own models), the calls leave something out; keep=False keeps no maps of them. With details, jumok's
-    own layers also keep what their weights were computed from (AttentionMap.parts), and its models their positions.
+    own layers also keep what their weights were computed from (AttentionMap.details), and its models their positions.
     """
-    record = AttentionRecord(sites=_sites(model), ablation=ablation or Ablation(), keeps=keep, details=details)
-    token = _records.set((*_records.get(), record))
+    record = AttentionRecord(sites=_sites(model), ablation=ablation or Ablation(), keeps=keep, keeps_details=details)
     try:
-        with shown(model, records=lambda module: recorder_for(module) is record, file=record.file_once):
+        with (
+            recording(record),
+            shown(model, records=lambda module: recorder_for(module) is record, file=record.file_once),
+        ):
             yield record
     finally:
-        _records.reset(token)
         record.sites.clear()  # a record neither keeps the model alive nor goes on in tasks begun inside the block
 
 

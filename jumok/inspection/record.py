@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from jumok.inspection.ablation import Ablation
-from jumok.inspection.details import AttentionDetails, PositionTable, joined
+from jumok.inspection.details import AttentionDetails, PositionTable, joined, one_mask
 
 # B batch · H heads · Q queries · K keys
 
@@ -34,13 +34,13 @@ class AttentionMap:
     queries: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
     grid: tuple[int, int] | None = None  # rows and columns, where keys are the cells of an image
-    parts: AttentionDetails | None = None  # what the weights were computed from, where observe was asked for details
+    details: AttentionDetails | None = None  # what the weights were computed from, where observe was asked for it
 
     def cut(self, queries: Sequence[str], keys: Sequence[str], row: int = 0) -> "AttentionMap":
         """Return the map of example row, cut to as many queries and keys as there are labels."""
         weights = self.weights[row, :, : len(queries), : len(keys)]
-        parts = None if self.parts is None else self.parts.cut(len(queries), len(keys), row)
-        return replace(self, weights=weights, queries=tuple(queries), keys=tuple(keys), parts=parts)
+        details = None if self.details is None else self.details.cut(len(queries), len(keys), row)
+        return replace(self, weights=weights, queries=tuple(queries), keys=tuple(keys), details=details)
 
     def merged(self, queries: Sequence[int], keys: Sequence[int]) -> "AttentionMap":
         """Return the map of words, given the word of each query and key, counted from 0.
@@ -56,7 +56,7 @@ class AttentionMap:
             queries=_joined(self.queries, queries),
             keys=_joined(self.keys, keys),
             grid=None,
-            parts=None,  # a word has no single query or key
+            details=None,  # a word has no single query or key
         )
 
     def summaries(self) -> list["HeadSummary"]:
@@ -107,31 +107,53 @@ class AttentionRecord:
     maps: list[AttentionMap] = field(default_factory=list)
     sites: dict[nn.Module, tuple[str, int]] = field(default_factory=dict, repr=False)
     ablation: Ablation = field(default_factory=Ablation, repr=False)
-    keeps: bool = True  # False: the calls are only edited
-    details: bool = False  # True: maps keep their parts, and positions are kept
+    keeps: bool = True  # False: the calls are only ablated
+    keeps_details: bool = False  # True: maps keep what they were computed from, and positions are kept
     positions: list[PositionTable] = field(default_factory=list)
     _noted: list[AttentionDetails] = field(default_factory=list, repr=False)  # of the calls since the last map
 
+    def watches(self, module: nn.Module) -> bool:
+        """Return whether the calls of a module are recorded."""
+        return module in self.sites
+
+    @property
+    def without_positions(self) -> bool:
+        """Whether positions are left out."""
+        return self.ablation.without_positions
+
     def ablated(self, module: nn.Module, kind: str, weights: Tensor) -> Tensor:
-        """Return weights (B, H, Q, K) without what the ablation leave out."""
+        """Return weights (B, H, Q, K) without what the ablation leaves out."""
         return self.ablation.apply(weights, path=self.sites[module][0], kind=kind)
 
-    def note(self, parts: AttentionDetails) -> None:
-        """Keep parts for the map that is filed next."""
-        if self.keeps and self.details:
-            self._noted.append(parts.detached())
+    def note(
+        self,
+        *,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        output: Tensor,
+        scale: float = 1.0,
+        mask: Tensor | None = None,
+        vector: Tensor | None = None,
+        group: int = 1,
+    ) -> None:
+        """Keep details for the map that is filed next (nn/recording.py has the shapes)."""
+        if self.keeps and self.keeps_details:
+            seen = one_mask(mask, (*query.shape[:3], key.shape[2]))
+            found = AttentionDetails(query, key, value, output, scale=scale, mask=seen, vector=vector)
+            self._noted.append(found.rows(group).detached())
 
     def file(self, module: nn.Module, kind: str, weights: Tensor, *, grid: tuple[int, int] | None = None) -> None:
         """Keep weights (B, H, Q, K) under the module's path; grid says how keys lie in an image."""
         if self.keeps:
             path, layer = self.sites[module]
-            parts = joined(self._noted) if self._noted else None
+            details = joined(self._noted) if self._noted else None
             self._noted.clear()
-            self.maps.append(AttentionMap(path, kind, layer, weights.detach(), grid=grid, parts=parts))
+            self.maps.append(AttentionMap(path, kind, layer, weights.detach(), grid=grid, details=details))
 
     def file_positions(self, module: nn.Module, kind: str, join: str, encoding: Tensor) -> None:
         """Keep the encoding (T, P) of a sequence's places, or the first of (B, T, P)."""
-        if self.keeps and self.details:
+        if self.keeps and self.keeps_details:
             table = encoding.detach() if encoding.dim() == 2 else encoding.detach()[0]
             self.positions.append(PositionTable(self.sites[module][0], kind, join, table))
 

@@ -64,7 +64,7 @@ def make_page(views: Sequence[View], *, words: bool = True) -> Page:
 
 def bits_for(views: Sequence[View]) -> int:
     """Return how many bits the vectors of the arithmetic get, so that the page of a usual sentence can be mailed."""
-    parts = [found.parts for view in views for found in view.record.maps if found.parts is not None]
+    parts = [found.details for view in views for found in view.record.maps if found.details is not None]
     numbers = sum(map(numbers_of, parts))
     return max(min(8 * ROOM // max(numbers, 1), BITS), FEWEST_BITS)
 
@@ -131,7 +131,7 @@ def told_of(view: View, packing: Packing, *, exact: bool = True, bits: int = BIT
             "queries": number(view.sides[found.kind][0]),
             "keys": number(view.sides[found.kind][1]),
             "weights": (packing.exact if exact else packing.rounded)(found.weights),
-            "parts": None if found.parts is None else _parts(found.parts, packing, bits),
+            "parts": None if found.details is None else _parts(found.details, packing, bits),
         }
         for found in view.record.maps
     ]

@@ -50,8 +50,8 @@ def _as_words(view: ImageView) -> View:
     """Return a view whose places stand in a line, as words do: a kind for each grid, blocks where cells are too many."""
     kinds = _kinds(view.record.maps)
     maps = [_in_blocks(replace(found, kind=kinds[found.kind, found.grid])) for found in view.record.maps]
-    if sum(numbers_of(found.parts) for found in maps if found.parts is not None) > MOST_VECTORS:
-        maps = [replace(found, parts=None) for found in maps]
+    if sum(numbers_of(found.details) for found in maps if found.details is not None) > MOST_VECTORS:
+        maps = [replace(found, details=None) for found in maps]
     sides = {found.kind: Side("patches", found.keys) for found in maps}
     return View(
         view.name,

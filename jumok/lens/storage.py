@@ -79,13 +79,14 @@ def _map(facts: dict[str, Any], name: str, tensors: dict[str, Tensor]) -> Attent
     queries, keys, grid = tuple(facts["queries"]), tuple(facts["keys"]), facts["grid"]
     if weights.dim() not in (3, 4) or (queries and (len(queries), len(keys)) != tuple(weights.shape[-2:])):
         raise ValueError(f"{name} has weights of shape {tuple(weights.shape)}")
-    parts = None
-    if facts.get("parts") is not None:
-        query, key, value, output = (tensors[f"{name}.parts.{part}"] for part in ("query", "key", "value", "output"))
-        mask, vector = (tensors.get(f"{name}.parts.{part}") for part in ("mask", "vector"))
-        parts = AttentionDetails(query, key, value, output, float(facts["parts"]["scale"]), mask, vector)
+    details = None
+    kept = "parts" if "parts" in facts else "details"  # files of the first days say parts
+    if facts.get(kept) is not None:
+        query, key, value, output = (tensors[f"{name}.{kept}.{one}"] for one in ("query", "key", "value", "output"))
+        mask, vector = (tensors.get(f"{name}.{kept}.{one}") for one in ("mask", "vector"))
+        details = AttentionDetails(query, key, value, output, float(facts[kept]["scale"]), mask, vector)
     where = str(facts["path"]), str(facts["kind"]), int(facts["layer"])
-    return AttentionMap(*where, weights, queries, keys, (grid[0], grid[1]) if grid else None, parts)
+    return AttentionMap(*where, weights, queries, keys, (grid[0], grid[1]) if grid else None, details)
 
 
 def _table(facts: dict[str, Any], name: str, tensors: dict[str, Tensor]) -> PositionTable:

@@ -1,7 +1,7 @@
 """BERT (Devlin et al. 2019): the Transformer's encoder alone, which looks both ways.
 
 source (B, S) → embed + positions + segments → norm → encoder (B, S, D)
-  to fill gaps    every place → dense, bend, norm → project → logits (B, S, V)
+  to fill in masked tokens    every place → dense, activation, norm → project → logits (B, S, V)
   to classify     first place → dense, tanh (B, D) → project → logits (B, classes)
 """
 
@@ -16,11 +16,12 @@ from jumok.nn.batch import LabelBatch, MaskedBatch
 from jumok.nn.dropout import Dropout
 from jumok.nn.feedforward import ACTIVATIONS, Activation
 from jumok.nn.masks import mean_of, over_keys
+from jumok.nn.model import MaskedReader
 from jumok.nn.norms import LayerNorm
 from jumok.nn.positions import PositionKind, Positions
-from jumok.nn.transformer import Encoder, LayerOptions
+from jumok.nn.transformer import EncoderStack, LayerOptions
 
-# B batch · S source · G gaps · D width · V vocabulary
+# B batch · S source · M masked tokens · D width · V vocabulary
 
 SPREAD = 0.02  # of weights at the start
 SEGMENTS = 2
@@ -36,7 +37,7 @@ class BertConfig(TextModelConfig):
         "large": {"layers": 24, "width": 1024, "feedforward": 4096, "heads": 16, "max_positions": 512},
     }
     FILLED_IN: ClassVar[tuple[str, ...]] = ("vocabulary", "classes")
-    EXTRA_TOKENS: ClassVar[int] = 1  # the mark of a gap
+    EXTRA_TOKENS: ClassVar[int] = 1  # the mask token
 
     name: Literal["bert"] = "bert"
     layers: int = Field(4, ge=1)
@@ -53,7 +54,7 @@ class BertConfig(TextModelConfig):
     pooling: Literal["first", "mean"] = Field(
         "first", description="what stands for a whole text: its first place or all"
     )
-    classes: int = Field(0, ge=0, description="filled in from the data; 0 = it fills gaps")
+    classes: int = Field(0, ge=0, description="filled in from the data; 0 = it fills in masked tokens")
 
     @model_validator(mode="after")
     def heads_share_the_width(self) -> Self:
@@ -61,7 +62,7 @@ class BertConfig(TextModelConfig):
         return self
 
 
-class Bert(nn.Module):
+class Bert(MaskedReader):
     """Read a text both ways; find its hidden words, or name its class."""
 
     Config = BertConfig
@@ -78,16 +79,16 @@ class Bert(nn.Module):
         self.scale = 1.0 if config.positions in ("learned", "none") else 1 / SPREAD
         self.norm = LayerNorm(width, eps=config.norm_epsilon)
         self.dropout = Dropout(config.dropout)
-        self.encoder = Encoder(LayerOptions.of(config), config.layers)
+        self.encoder = EncoderStack(LayerOptions.of(config), config.layers)
         self.first = nn.Linear(width, width)  # the pooler: what a text says as a whole
         if config.classes:
             self.project = nn.Linear(width, config.classes)
         else:
-            self.gap = nn.Linear(width, width)
-            self.bend = ACTIVATIONS[config.activation]()
-            self.gap_norm = LayerNorm(width, eps=config.norm_epsilon)
+            self.transform = nn.Linear(width, width)
+            self.activation = ACTIVATIONS[config.activation]()
+            self.transform_norm = LayerNorm(width, eps=config.norm_epsilon)
             self.project = nn.Linear(width, config.vocabulary)
-            self.follows = nn.Linear(width, 2)  # does the second sentence follow the first?
+            self.next_sentence = nn.Linear(width, 2)  # does the second sentence follow the first?
         self._initialise()
         if not config.classes:
             self.project.weight = self.table.weight
@@ -105,15 +106,12 @@ class Bert(nn.Module):
         """The longest sequence the model can take, or 0 where there is no end."""
         return self.places.limit
 
-    def forward(self, batch: MaskedBatch | LabelBatch) -> Tensor:
-        """Return logits: (B, S, V) of every place's word, or (B, classes)."""
-        logits: Tensor = self.project(self.features(batch))
-        return logits
-
     def features(self, batch: MaskedBatch | LabelBatch) -> Tensor:
-        """Return what is projected: (B, S, D) to fill gaps, or (B, D) to classify."""
+        """Return what is projected: (B, S, D) to fill in masked tokens, or (B, D) to classify."""
         states = self.states(batch)
-        return self.dropout(self.whole(states, batch.source_mask)) if self.config.classes else self.every_place(states)
+        return (
+            self.dropout(self.pooled(states, batch.source_mask)) if self.config.classes else self.token_features(states)
+        )
 
     def states(self, batch: MaskedBatch | LabelBatch) -> Tensor:
         """Return the last layer's states (B, S, D)."""
@@ -124,12 +122,12 @@ class Bert(nn.Module):
         )
         return states[-1]
 
-    def whole(self, states: Tensor, real: Tensor) -> Tensor:
+    def pooled(self, states: Tensor, mask: Tensor) -> Tensor:
         """Return what a text says as a whole, (B, D): its first place, or the mean of its real (B, S) places."""
-        pooled = states[:, 0] if self.config.pooling == "first" else mean_of(states, real)
-        return torch.tanh(self.first(pooled))
+        vector = states[:, 0] if self.config.pooling == "first" else mean_of(states, mask)
+        return torch.tanh(self.first(vector))
 
-    def every_place(self, states: Tensor) -> Tensor:
+    def token_features(self, states: Tensor) -> Tensor:
         """Return what is projected to find the word of each place: (…, D) of states (…, D)."""
-        found: Tensor = self.gap_norm(self.bend(self.gap(states)))
+        found: Tensor = self.transform_norm(self.activation(self.transform(states)))
         return found

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from jumok.config import ImageModelConfig
 from jumok.nn.batch import ImageBatch
 from jumok.nn.dropout import Dropout
+from jumok.nn.model import ImageReader
 
 # B batch · C channels · H height · W width of the image · D features of the last stage
 
@@ -61,7 +62,7 @@ class ResidualBlock(nn.Module):
         return F.relu(self.second_norm(self.second(inner)) + self.around(x))
 
 
-class CNN(nn.Module):
+class CNN(ImageReader):
     """Classify an image by convolutions; there is no attention to look at."""
 
     Config = CNNConfig
@@ -85,11 +86,6 @@ class CNN(nn.Module):
             if isinstance(module, nn.Conv2d):
                 nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
         self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-
-    def forward(self, batch: ImageBatch) -> Tensor:
-        """Return logits (B, classes)."""
-        logits: Tensor = self.project(self.features(batch))
-        return logits
 
     def features(self, batch: ImageBatch) -> Tensor:
         """Return what is projected: (B, D)."""

@@ -12,15 +12,16 @@ from torch import Tensor, nn
 
 from jumok.config import TextModelConfig, check_multiple
 from jumok.decoding.lean import LeanStack, linear
-from jumok.decoding.state import KeyValueCache, Memory
-from jumok.inspection.observe import recorder_for
+from jumok.decoding.state import KeyValueCache
 from jumok.nn.batch import TextBatch
 from jumok.nn.embeddings import Embedding
 from jumok.nn.feedforward import Activation
 from jumok.nn.masks import causal_mask
+from jumok.nn.model import Decoder, Memory
 from jumok.nn.norms import NormKind
 from jumok.nn.positions import PositionKind, Positions
-from jumok.nn.transformer import Encoder, LayerOptions
+from jumok.nn.recording import recorder_for
+from jumok.nn.transformer import EncoderStack, LayerOptions
 
 # B batch · R rows · T tokens · D width · V vocabulary
 
@@ -66,12 +67,11 @@ class GPTConfig(TextModelConfig):
         return self
 
 
-class GPT(nn.Module):
+class GPT(Decoder[TextBatch, KeyValueCache]):
     """Say what comes next, after every token."""
 
     Config = GPTConfig
     tasks = ("language-modeling",)
-    attends_to_source = False
 
     def __init__(self, config: GPTConfig) -> None:
         super().__init__()
@@ -80,7 +80,7 @@ class GPT(nn.Module):
         # Learned positions start as small as embeddings; sinusoids have unit size, to which embeddings are raised.
         scale = 1.0 if config.positions in ("learned", "none") else 1 / SPREAD
         self.embed = Embedding(nn.Embedding(config.vocabulary, config.width), positions, config.dropout, scale=scale)
-        self.stack = Encoder(LayerOptions.of(config), config.layers, kind="decoder")
+        self.stack = EncoderStack(LayerOptions.of(config), config.layers, kind="decoder")
         self.lean = LeanStack(self.stack) if LeanStack.fits(self.stack) else None
         self.project = nn.Linear(config.width, config.vocabulary, bias=config.output_bias)
         self._initialise()
@@ -102,11 +102,6 @@ class GPT(nn.Module):
         """The longest sequence the model can take at once."""
         return self.config.window
 
-    def forward(self, batch: TextBatch) -> Tensor:
-        """Return logits (B, T, V) of the token after each of batch.inputs."""
-        logits: Tensor = self.project(self.features(batch))
-        return logits
-
     def features(self, batch: TextBatch) -> Tensor:
         """Return the last layer's states (B, T, D) before the projection."""
         mask = None
@@ -116,9 +111,10 @@ class GPT(nn.Module):
         states: list[Tensor] = self.stack(self.embed(batch.inputs), mask, causal=mask is None)
         return states[-1]
 
-    def encode(self, inputs: Tensor) -> Memory:
-        """Return an empty memory of rows as many as inputs (B, …) has: all that a GPT knows, it was told as tokens."""
-        return Memory(inputs.new_zeros(len(inputs), 0, self.config.width), inputs.new_zeros(len(inputs), 0).bool())
+    def encode(self, inputs: TextBatch) -> Memory:
+        """Return an empty memory for each of the inputs: all that a GPT knows, it was told as tokens."""
+        rows, table = len(inputs), self.embed.table.weight
+        return Memory(table.new_zeros(rows, 0, self.config.width), table.new_zeros(rows, 0).bool())
 
     def start(self, memory: Memory) -> KeyValueCache:
         """Return the state of one empty row each."""

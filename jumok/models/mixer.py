@@ -14,6 +14,7 @@ from jumok.config import ImageModelConfig, check_multiple
 from jumok.nn.batch import ImageBatch
 from jumok.nn.dropout import Dropout, StochasticDepth, depth_rates
 from jumok.nn.feedforward import FeedForward
+from jumok.nn.model import ImageReader
 from jumok.nn.norms import LayerNorm
 from jumok.nn.patches import Patches, PatchKind
 
@@ -59,18 +60,18 @@ class MixerLayer(nn.Module):
         self.dropout, self.depth = Dropout(config.dropout), StochasticDepth(depth_rate)
 
     def mixing_weights(self) -> Tensor:
-        """Return how much each place adds to each other, were there no bend between: (P, P)."""
+        """Return how much each place adds to each other, were there no activation between: (P, P)."""
         return self.places.contract.weight @ self.places.expand.weight
 
     def forward(self, x: Tensor) -> Tensor:
         """Return (B, P, D) of x (B, P, D)."""
         mixed = self.places(self.place_norm(x).transpose(1, 2)).transpose(1, 2)
         x = x + self.depth(self.dropout(mixed))
-        bent: Tensor = self.depth(self.dropout(self.features(self.feature_norm(x))))
-        return x + bent
+        activated: Tensor = self.depth(self.dropout(self.features(self.feature_norm(x))))
+        return x + activated
 
 
-class Mixer(nn.Module):
+class Mixer(ImageReader):
     """Classify an image by mixing its patches; there is no attention to look at."""
 
     Config = MixerConfig
@@ -95,11 +96,6 @@ class Mixer(nn.Module):
     def mixing_weights(self) -> Tensor:
         """Return how each layer mixes places: (layers, P, P)."""
         return torch.stack([layer.mixing_weights() for layer in self.layers])  # type: ignore[operator]
-
-    def forward(self, batch: ImageBatch) -> Tensor:
-        """Return logits (B, classes)."""
-        logits: Tensor = self.project(self.features(batch))
-        return logits
 
     def features(self, batch: ImageBatch) -> Tensor:
         """Return what is projected: (B, D)."""

@@ -13,6 +13,7 @@ from jumok.config import TextModelConfig
 from jumok.errors import ConfigError
 from jumok.nn.batch import LabelBatch
 from jumok.nn.dropout import Dropout
+from jumok.nn.model import Model
 from jumok.nn.recurrent import CellKind, RecurrentEncoder
 
 # B batch · S source · D width
@@ -44,12 +45,11 @@ class RecurrentClassifierConfig(TextModelConfig):
         return self
 
 
-class RecurrentClassifier(nn.Module):
+class RecurrentClassifier(Model[LabelBatch]):
     """Name the class of a sequence by its last recurrent state."""
 
     Config = RecurrentClassifierConfig
     tasks = ("text-classification",)
-    limit = 0
 
     def __init__(self, config: RecurrentClassifierConfig) -> None:
         super().__init__()
@@ -66,11 +66,6 @@ class RecurrentClassifier(nn.Module):
             dropout=config.dropout,
         )
         self.project = nn.Linear(config.width, config.classes)
-
-    def forward(self, batch: LabelBatch) -> Tensor:
-        """Return logits (B, classes)."""
-        logits: Tensor = self.project(self.features(batch))
-        return logits
 
     def features(self, batch: LabelBatch) -> Tensor:
         """Return the top layer's last vector (B, D)."""

@@ -16,11 +16,12 @@ from pydantic import Field, model_validator
 from torch import Tensor, nn
 
 from jumok.config import PairModelConfig
-from jumok.decoding.state import Memory, RecurrentState, SharedMemory
+from jumok.decoding.state import RecurrentState, SharedMemory
 from jumok.errors import ConfigError
-from jumok.inspection.observe import recorder_for
 from jumok.nn.batch import PairBatch
 from jumok.nn.dropout import Dropout
+from jumok.nn.model import Decoder, Memory
+from jumok.nn.recording import recorder_for
 from jumok.nn.recurrent import CellKind, RecurrentEncoder, RecurrentStack
 from jumok.nn.scores import StateAttention
 
@@ -79,13 +80,12 @@ class Seq2SeqConfig(PairModelConfig):
         return self.encoder_width or self.width
 
 
-class Seq2Seq(nn.Module):
+class Seq2Seq(Decoder[PairBatch, RecurrentState]):
     """Translate one sequence into another with a recurrent encoder and decoder."""
 
     Config = Seq2SeqConfig
     tasks = ("translation",)
     differentiable_steps = True  # extend can be trained through: scheduled sampling is possible
-    limit = 0
 
     def __init__(self, config: Seq2SeqConfig) -> None:
         super().__init__()
@@ -121,11 +121,6 @@ class Seq2Seq(nn.Module):
         table = nn.Embedding(vocabulary, self.config.width)
         nn.init.normal_(table.weight, std=self.config.width**-0.5)
         return table
-
-    def forward(self, batch: PairBatch) -> Tensor:
-        """Return logits (B, T, V) of the token after each of batch.inputs."""
-        logits: Tensor = self.project(self.features(batch))
-        return logits
 
     def features(self, batch: PairBatch) -> Tensor:
         """Return the decoder's features (B, T, D), every target token given (teacher forcing)."""

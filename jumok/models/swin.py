@@ -15,6 +15,7 @@ from jumok.errors import ConfigError
 from jumok.nn.batch import ImageBatch
 from jumok.nn.dropout import Dropout, StochasticDepth, depth_rates
 from jumok.nn.feedforward import FeedForward
+from jumok.nn.model import ImageReader
 from jumok.nn.norms import LayerNorm
 from jumok.nn.patches import Patches, PatchKind
 from jumok.nn.windows import MergePatches, WindowAttention
@@ -89,8 +90,8 @@ class SwinLayer(nn.Module):
     def forward(self, cells: Tensor) -> Tensor:
         """Return (B, h, w, D) of cells (B, h, w, D)."""
         cells = cells + self.depth(self.dropout(self.attention(self.attention_norm(cells))))
-        bent: Tensor = self.depth(self.dropout(self.feedforward(self.feedforward_norm(cells))))
-        return cells + bent
+        activated: Tensor = self.depth(self.dropout(self.feedforward(self.feedforward_norm(cells))))
+        return cells + activated
 
 
 class Stage(nn.Module):
@@ -113,7 +114,7 @@ class Stage(nn.Module):
         return cells if self.merge is None else self.merge(cells)
 
 
-class Swin(nn.Module):
+class Swin(ImageReader):
     """Classify an image of any size through windows."""
 
     Config = SwinConfig
@@ -139,11 +140,6 @@ class Swin(nn.Module):
     def grid(self, image: Tensor) -> tuple[int, int]:
         """Return the rows and columns of the first stage's cells."""
         return self.patches.grid(image)
-
-    def forward(self, batch: ImageBatch) -> Tensor:
-        """Return logits (B, classes)."""
-        logits: Tensor = self.project(self.features(batch))
-        return logits
 
     def features(self, batch: ImageBatch) -> Tensor:
         """Return what is projected: (B, 8D) with four stages."""

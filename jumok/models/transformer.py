@@ -14,20 +14,20 @@ from pydantic import Field, model_validator
 from torch import Tensor, nn
 
 from jumok.config import PairModelConfig, check_multiple
-from jumok.decoding.frontier import Ask, Frontier, Reached
 from jumok.decoding.lean import LeanStack
 from jumok.decoding.native_search import search_on
 from jumok.decoding.native_step import NativeStep
-from jumok.decoding.state import AttendingState, KeyValueCache, Memory, SharedMemory
+from jumok.decoding.state import AttendingState, KeyValueCache, SharedMemory
 from jumok.errors import ConfigError
-from jumok.inspection.observe import recorder_for
 from jumok.nn.batch import PairBatch
 from jumok.nn.embeddings import Embedding
 from jumok.nn.feedforward import Activation
 from jumok.nn.masks import over_keys
+from jumok.nn.model import Decoder, Memory, OpenHypotheses, SearchRequest, SearchResult
 from jumok.nn.norms import NormKind
 from jumok.nn.positions import Join, PositionKind, Positions
-from jumok.nn.transformer import Decoder, Encoder, LayerOptions
+from jumok.nn.recording import recorder_for
+from jumok.nn.transformer import DecoderStack, EncoderStack, LayerOptions
 
 # B batch · R rows · S source · T target · D width · V vocabulary
 
@@ -98,12 +98,11 @@ class TransformerConfig(PairModelConfig):
         return self.encoder_layers or self.layers, self.decoder_layers or self.layers
 
 
-class Transformer(nn.Module):
+class Transformer(Decoder[PairBatch, AttendingState]):
     """Translate one sequence into another."""
 
     Config = TransformerConfig
     tasks = ("translation",)
-    attends_to_source = True
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
@@ -118,9 +117,9 @@ class Transformer(nn.Module):
         scale = math.sqrt(width)  # a table of spread 1/√D comes to unit size, as positions have
         self.embed_source = Embedding(source_table, source_positions, config.dropout, scale=scale)
         self.embed_target = Embedding(target_table, target_positions, config.dropout, scale=scale)
-        self.encoder = Encoder(options, encoder_depth)
+        self.encoder = EncoderStack(options, encoder_depth)
         self.lean = LeanStack(self.encoder) if LeanStack.fits(self.encoder) else None
-        self.decoder = Decoder(options, decoder_depth, middle_feedforward=config.middle_feedforward)
+        self.decoder = DecoderStack(options, decoder_depth, middle_feedforward=config.middle_feedforward)
         self.project = nn.Linear(config.width, config.target_vocabulary)
         nn.init.zeros_(self.project.bias)
         if config.tied:
@@ -144,14 +143,14 @@ class Transformer(nn.Module):
         return table
 
     @property
+    def attends_to_source(self) -> bool:
+        """Whether there is attention over the source: always."""
+        return True
+
+    @property
     def limit(self) -> int:
         """The longest sequence the model can take, or 0 where there is no end."""
         return self.embed_source.positions.limit
-
-    def forward(self, batch: PairBatch) -> Tensor:
-        """Return logits (B, T, V) of the token after each of batch.inputs."""
-        logits: Tensor = self.project(self.features(batch))
-        return logits
 
     def features(self, batch: PairBatch) -> Tensor:
         """Return the decoder's states (B, T, D) before the projection."""
@@ -191,11 +190,13 @@ class Transformer(nn.Module):
             return F.linear(features, *state.projection), state
         return self.project(features), state
 
-    def search_on(self, state: AttendingState, frontier: Frontier, ask: Ask) -> Reached | None:
-        """Go on with a search in one call, as long as is asked for; None where it takes steps of one."""
+    def search_on(
+        self, state: AttendingState, hypotheses: OpenHypotheses, request: SearchRequest
+    ) -> SearchResult[AttendingState] | None:
+        """Go on with a search for some steps in one call; None where it takes one step at a time."""
         if state.step is None or self._watched:
             return None
-        return search_on(state.step, state, frontier, ask)
+        return search_on(state.step, state, hypotheses, request)
 
     def restrict(self, state: AttendingState, tokens: Tensor) -> AttendingState:
         """Return the state, whose logits will be those of tokens (K,) alone, in their order."""

@@ -14,8 +14,9 @@ from jumok.config import ImageModelConfig, check_multiple
 from jumok.nn.batch import ImageBatch
 from jumok.nn.dropout import Dropout
 from jumok.nn.feedforward import Activation
+from jumok.nn.model import ImageReader
 from jumok.nn.patches import GridPositionKind, GridPositions, Patches, PatchKind
-from jumok.nn.transformer import Encoder, LayerOptions
+from jumok.nn.transformer import EncoderStack, LayerOptions
 
 # B batch · C channels · H height · W width of the image · P patches · D width
 
@@ -56,7 +57,7 @@ class ViTConfig(ImageModelConfig):
         return self
 
 
-class ViT(nn.Module):
+class ViT(ImageReader):
     """Classify an image read as a sequence of patches."""
 
     Config = ViTConfig
@@ -71,7 +72,7 @@ class ViT(nn.Module):
         if config.pool == "class":
             self.class_token = nn.Parameter(torch.zeros(config.width))
         self.dropout = Dropout(config.dropout)
-        self.encoder = Encoder(LayerOptions.of(config), config.layers)
+        self.encoder = EncoderStack(LayerOptions.of(config), config.layers)
         self.project = nn.Linear(config.width, config.classes)
         self._initialise()
 
@@ -87,11 +88,6 @@ class ViT(nn.Module):
     def grid(self, image: Tensor) -> tuple[int, int]:
         """Return the rows and columns of cells that an image's attention maps have; a class token stands before them."""
         return self.patches.grid(image)
-
-    def forward(self, batch: ImageBatch) -> Tensor:
-        """Return logits (B, classes)."""
-        logits: Tensor = self.project(self.features(batch))
-        return logits
 
     def features(self, batch: ImageBatch) -> Tensor:
         """Return what is projected: (B, D)."""

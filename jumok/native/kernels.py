@@ -24,7 +24,7 @@ def log_sums(logits: Tensor) -> Tensor:
     assert library is not None
     rows, columns = logits.shape
     sums = logits.new_empty(rows)
-    library.log_sums(address(logits), whole(rows), whole(columns), whole(logits.stride(0)), address(sums))
+    library.log_sums(address(logits), int64(rows), int64(columns), int64(logits.stride(0)), address(sums))
     return sums
 
 
@@ -35,7 +35,7 @@ def likeliest(logits: Tensor, count: int) -> tuple[Tensor, Tensor]:
     rows, columns = logits.shape
     values, tokens = logits.new_empty(rows, count), torch.empty(rows, count, dtype=torch.int64)
     library.likeliest(
-        address(logits), whole(rows), whole(columns), whole(logits.stride(0)), count, address(values), address(tokens)
+        address(logits), int64(rows), int64(columns), int64(logits.stride(0)), count, address(values), address(tokens)
     )
     return values, tokens
 
@@ -54,11 +54,11 @@ def move_rows(tensors: Sequence[Tensor], targets: Tensor, sources: Tensor, place
         len(tensors),
         address(targets),
         address(sources),
-        whole(len(targets)),
-        whole(first.stride(0)),
+        int64(len(targets)),
+        int64(first.stride(0)),
         first.shape[1],
-        whole(first.stride(1)),
-        whole(places * first.shape[3]),
+        int64(first.stride(1)),
+        int64(places * first.shape[3]),
     )
     if failed:
         raise MemoryError("no memory to move rows of a search")
@@ -71,7 +71,7 @@ def drop(base: Tensor | None, x: Tensor, random: Tensor, threshold: int, scale: 
     out = torch.empty_like(x)
     library.drop(
         None if base is None else address(base), address(x), address(random), threshold, ctypes.c_float(scale),
-        whole(x.numel()), address(out),
+        int64(x.numel()), address(out),
     )  # fmt: skip
     return out
 
@@ -81,34 +81,36 @@ def drop_relu(x: Tensor, random: Tensor, threshold: int, scale: float) -> Tensor
     library = kernels()
     assert library is not None
     out = torch.empty_like(x)
-    library.drop_relu(address(x), address(random), threshold, ctypes.c_float(scale), whole(x.numel()), address(out))
+    library.drop_relu(address(x), address(random), threshold, ctypes.c_float(scale), int64(x.numel()), address(out))
     return out
 
 
-def drop_relu_back(out: Tensor, gradient: Tensor, scale: float) -> Tensor:
+def drop_relu_backward(out: Tensor, gradient: Tensor, scale: float) -> Tensor:
     """Return the gradient of what drop_relu made out of, given that of out."""
     library = kernels()
     assert library is not None
     to_x = torch.empty_like(out)
-    library.drop_relu_back(address(out), address(gradient), ctypes.c_float(scale), whole(out.numel()), address(to_x))
+    library.drop_relu_backward(
+        address(out), address(gradient), ctypes.c_float(scale), int64(out.numel()), address(to_x)
+    )
     return to_x
 
 
-def bend(x: Tensor) -> Tensor:
+def gelu(x: Tensor) -> Tensor:
     """Return gelu(x); x is contiguous."""
     library = kernels()
     assert library is not None
     out = torch.empty_like(x)
-    library.bend(address(x), whole(x.numel()), address(out))
+    library.gelu(address(x), int64(x.numel()), address(out))
     return out
 
 
-def bend_back(x: Tensor, gradient: Tensor) -> Tensor:
+def gelu_backward(x: Tensor, gradient: Tensor) -> Tensor:
     """Return the gradient of x, given that of gelu(x)."""
     library = kernels()
     assert library is not None
     to_x = torch.empty_like(x)
-    library.bend_back(address(x), address(gradient), whole(x.numel()), address(to_x))
+    library.gelu_backward(address(x), address(gradient), int64(x.numel()), address(to_x))
     return to_x
 
 
@@ -119,7 +121,7 @@ def normalise_rows(x: Tensor, scale: Tensor, shift: Tensor, epsilon: float) -> t
     out, means = torch.empty_like(x), x.new_empty(*x.shape[:-1], 1)
     spreads = torch.empty_like(means)
     library.normalise_rows(
-        address(x), whole(means.numel()), whole(x.shape[-1]), address(scale), address(shift), ctypes.c_float(epsilon),
+        address(x), int64(means.numel()), int64(x.shape[-1]), address(scale), address(shift), ctypes.c_float(epsilon),
         address(out), address(means), address(spreads),
     )  # fmt: skip
     return out, means, spreads
@@ -136,7 +138,7 @@ def loss_rows(
     assert library is not None
     total, plain = ctypes.c_double(0.0), ctypes.c_double(0.0)
     library.loss_rows(
-        address(logits), whole(logits.shape[0]), whole(logits.shape[1]), None if bias is None else address(bias),
+        address(logits), int64(logits.shape[0]), int64(logits.shape[1]), None if bias is None else address(bias),
         address(targets), ctypes.c_float(smoothing), ctypes.byref(total), ctypes.byref(plain),
         None if to_bias is None else address(to_bias),
     )  # fmt: skip
@@ -148,6 +150,6 @@ def address(tensor: Tensor) -> ctypes.c_void_p:
     return ctypes.c_void_p(tensor.data_ptr())
 
 
-def whole(number: int) -> ctypes.c_int64:
+def int64(number: int) -> ctypes.c_int64:
     """Return a number as a C integer of 64 bits; ctypes would cut it to 32."""
     return ctypes.c_int64(number)

@@ -1,8 +1,8 @@
 /* What a CPU does beside large matrix products while a model learns: one pass over the numbers where torch makes several.
 
    drop           dropout by random bytes, added to what came in or not; also its gradient
-   drop_relu      the same of what is bent first; drop_relu_back its gradient
-   bend           gelu; bend_back its gradient
+   drop_relu      the same after relu; drop_relu_backward its gradient
+   gelu           gelu; gelu_backward its gradient
    normalise_rows layer norm, with what its gradient needs
    loss_rows      cross-entropy of rows of logits, which become their own gradient
 
@@ -22,7 +22,7 @@ void drop(const float *restrict base, const float *restrict x, const uint8_t *re
     }
 }
 
-/* The same for what is bent by relu first. */
+/* The same after relu. */
 void drop_relu(const float *restrict x, const uint8_t *restrict bytes, int threshold, float scale, int64_t count,
                float *restrict out) {
     #pragma omp simd
@@ -30,7 +30,7 @@ void drop_relu(const float *restrict x, const uint8_t *restrict bytes, int thres
 }
 
 /* What came through had a gradient of scale, everything else none. */
-void drop_relu_back(const float *restrict out, const float *restrict gradient, float scale, int64_t count,
+void drop_relu_backward(const float *restrict out, const float *restrict gradient, float scale, int64_t count,
                     float *restrict to_x) {
     #pragma omp simd
     for (int64_t i = 0; i < count; i++) to_x[i] = out[i] > 0.0f ? gradient[i] * scale : 0.0f;
@@ -50,7 +50,7 @@ static inline float share_below(float x, float *density) {
 }
 
 /* gelu (Hendrycks and Gimpel 2016): x Φ(x) */
-void bend(const float *restrict x, int64_t count, float *restrict out) {
+void gelu(const float *restrict x, int64_t count, float *restrict out) {
     #pragma omp simd
     for (int64_t i = 0; i < count; i++) {
         float density;
@@ -58,7 +58,7 @@ void bend(const float *restrict x, int64_t count, float *restrict out) {
     }
 }
 
-void bend_back(const float *restrict x, const float *restrict gradient, int64_t count, float *restrict to_x) {
+void gelu_backward(const float *restrict x, const float *restrict gradient, int64_t count, float *restrict to_x) {
     #pragma omp simd
     for (int64_t i = 0; i < count; i++) {
         float density, below = share_below(x[i], &density);

@@ -4,25 +4,25 @@
    move_rows      rows of what is remembered take other rows' places
 
    Rows of a sentence stand side by side, `width` of them. A sentence that is done leaves at once, and the last one takes its
-   place. What has ended is written to the list of what is closed; Python makes answers of it. */
+   place. Hypotheses that have ended are listed as done; Python makes answers of them. */
 
 #include "writing.h"
 
 struct search {
-    int width, sentences, most, least, nevers, room;  /* steps to take at most; sentences to stop at; tokens of a row */
+    int width, sentences, steps, least, nevers, room;  /* steps to take at most; sentences to stop at; tokens of a hypothesis */
     int64_t end;
-    const int64_t *never, *words;  /* columns never chosen; the token of each column, or none: columns are tokens */
-    int64_t *place, *longest, *finished;  /* a sentence each: where it stood at first, most tokens, hypotheses that have ended */
-    int64_t *tokens, *lengths, *written;  /* a row each: chosen last and not yet read, how many there are, all (room) */
-    float *totals, *chances;  /* a row each: log-probability of all, of each (room) */
-    int closed;
-    int64_t *closed_place, *closed_lengths, *closed_written;
-    float *closed_totals, *closed_chances;
+    const int64_t *never, *shortlist;  /* columns never chosen; the token of each column, or none: columns are tokens */
+    int64_t *sentence, *longest, *ended;  /* per sentence: where it stood at first, most tokens, hypotheses that have ended */
+    int64_t *next, *length, *tokens;  /* per hypothesis: chosen last and not yet read, how many there are, all (room) */
+    float *total, *log_probabilities;  /* per hypothesis: log-probability of all tokens, of each (room) */
+    int done;  /* hypotheses that have ended; done_… are theirs */
+    int64_t *done_sentence, *done_length, *done_tokens;
+    float *done_total, *done_log_probabilities;
 };
 
 struct candidate {
     int64_t row, token;
-    float chance, total;
+    float log_probability, total;
 };
 
 static void copy_row(const struct model *m, const struct step *s, int64_t to, int64_t from, int64_t places) {
@@ -35,30 +35,30 @@ static void copy_row(const struct model *m, const struct step *s, int64_t to, in
         }
 }
 
-static void copy_books(struct search *q, int64_t to, int64_t from) {
-    q->lengths[to] = q->lengths[from];
-    q->totals[to] = q->totals[from];
-    q->tokens[to] = q->tokens[from];
-    memcpy(q->written + to * q->room, q->written + from * q->room, q->lengths[from] * sizeof(int64_t));
-    memcpy(q->chances + to * q->room, q->chances + from * q->room, q->lengths[from] * sizeof(float));
+static void copy_hypothesis(struct search *q, int64_t to, int64_t from) {
+    q->length[to] = q->length[from];
+    q->total[to] = q->total[from];
+    q->next[to] = q->next[from];
+    memcpy(q->tokens + to * q->room, q->tokens + from * q->room, q->length[from] * sizeof(int64_t));
+    memcpy(q->log_probabilities + to * q->room, q->log_probabilities + from * q->room, q->length[from] * sizeof(float));
 }
 
 static void append(struct search *q, int64_t row, const struct candidate *chosen) {
-    const int64_t at = row * q->room + q->lengths[row]++;
-    q->written[at] = q->tokens[row] = chosen->token;
-    q->chances[at] = chosen->chance;
-    q->totals[row] += chosen->chance;
+    const int64_t at = row * q->room + q->length[row]++;
+    q->tokens[at] = q->next[row] = chosen->token;
+    q->log_probabilities[at] = chosen->log_probability;
+    q->total[row] += chosen->log_probability;
 }
 
-static void close_row(struct search *q, int64_t place, const struct candidate *chosen) {
-    const int64_t row = chosen->row, length = q->lengths[row], into = (int64_t)q->closed * q->room;
-    memcpy(q->closed_written + into, q->written + row * q->room, length * sizeof(int64_t));
-    memcpy(q->closed_chances + into, q->chances + row * q->room, length * sizeof(float));
-    q->closed_written[into + length] = chosen->token;
-    q->closed_chances[into + length] = chosen->chance;
-    q->closed_place[q->closed] = place;
-    q->closed_lengths[q->closed] = length + 1;
-    q->closed_totals[q->closed++] = q->totals[row] + chosen->chance;
+static void end_hypothesis(struct search *q, int64_t place, const struct candidate *chosen) {
+    const int64_t row = chosen->row, length = q->length[row], into = (int64_t)q->done * q->room;
+    memcpy(q->done_tokens + into, q->tokens + row * q->room, length * sizeof(int64_t));
+    memcpy(q->done_log_probabilities + into, q->log_probabilities + row * q->room, length * sizeof(float));
+    q->done_tokens[into + length] = chosen->token;
+    q->done_log_probabilities[into + length] = chosen->log_probability;
+    q->done_sentence[q->done] = place;
+    q->done_length[q->done] = length + 1;
+    q->done_total[q->done++] = q->total[row] + chosen->log_probability;
 }
 
 /* The likeliest continuations of a sentence, best first, of rankings that are sorted already; returns how many. */
@@ -72,19 +72,19 @@ static int likeliest_of(const struct search *q, int sentence, const struct ranki
         for (int row = 0; row < q->width; row++) {
             const struct ranking *r = rankings + first + row;
             if (next[row] == r->found) continue;
-            const float chance = r->values[next[row]] - log_sum(r), total = q->totals[first + row] + chance;
+            const float log_probability = r->values[next[row]] - log_sum(r), total = q->total[first + row] + log_probability;
             if (best.row >= 0 && !(total > best.total)) continue;
-            best = (struct candidate){first + row, r->columns[next[row]], chance, total};
+            best = (struct candidate){first + row, r->columns[next[row]], log_probability, total};
         }
         if (best.row < 0) break;
         next[best.row - first]++;
-        if (q->words) best.token = q->words[best.token];
+        if (q->shortlist) best.token = q->shortlist[best.token];
         found[count] = best;
     }
     return count;
 }
 
-/* Each candidate stands where its row stood, if no better one does; what is left over fills gaps. So no row that another comes
+/* Each candidate stands where its row stood, if no better one does; those left over take free places. So no row that another comes
    from is ever overwritten. Places that none can fill repeat the first, as impossible rows. */
 static void find_places(const struct candidate *beam, int count, int width, int64_t first, struct candidate *places) {
     int homeless = 0, taken[2 * width];
@@ -99,7 +99,7 @@ static void find_places(const struct candidate *beam, int count, int width, int6
     for (int p = 0, next = 0; p < width; p++) {
         if (places[p].row >= 0) continue;
         places[p] = next < homeless ? beam[taken[next]] : beam[0];
-        if (next++ >= homeless) places[p].chance = -INFINITY;
+        if (next++ >= homeless) places[p].log_probability = -INFINITY;
     }
 }
 
@@ -107,8 +107,8 @@ static void find_places(const struct candidate *beam, int count, int width, int6
 static int go_on(const struct model *m, const struct step *s, struct search *q, int sentence, const struct ranking *rankings, int *next,
                  struct candidate *found) {
     const int width = q->width;
-    const int64_t first = (int64_t)sentence * width, place = q->place[sentence];
-    const int last = q->lengths[first] + 1 >= q->longest[sentence];
+    const int64_t first = (int64_t)sentence * width, place = q->sentence[sentence];
+    const int last = q->length[first] + 1 >= q->longest[sentence];
     struct candidate *beam = found + 2 * width, *places = beam + width;
     int count = likeliest_of(q, sentence, rankings, 2 * width, next, found), alive = 0, kept = 0;
     for (int i = 0; i < count; i++) {
@@ -116,21 +116,21 @@ static int go_on(const struct model *m, const struct step *s, struct search *q, 
         if (found[i].token != q->end) {
             if (kept < width) beam[kept++] = found[i];
         } else if (alive < width) {
-            close_row(q, place, found + i);
-            q->finished[sentence]++;
+            end_hypothesis(q, place, found + i);
+            q->ended[sentence]++;
         }
         alive++;
     }
-    const int full = q->finished[sentence] >= width;
-    if (!kept && !q->finished[sentence]) close_row(q, place, found); /* never leave a sentence without any answer */
+    const int full = q->ended[sentence] >= width;
+    if (!kept && !q->ended[sentence]) end_hypothesis(q, place, found); /* never leave a sentence without any answer */
     if (last && !full)
-        for (int i = 0; i < kept; i++) close_row(q, place, beam + i); /* as they are, unfinished */
+        for (int i = 0; i < kept; i++) end_hypothesis(q, place, beam + i); /* as they are, unfinished */
     if (last || full || !kept) return 0;
     find_places(beam, kept, width, first, places);
     for (int p = 0; p < width; p++)
         if (places[p].row != first + p) {
             copy_row(m, s, first + p, places[p].row, s->lengths[places[p].row] + 1);
-            copy_books(q, first + p, places[p].row);
+            copy_hypothesis(q, first + p, places[p].row);
         }
     for (int p = 0; p < width; p++) append(q, first + p, places + p);
     return 1;
@@ -140,13 +140,13 @@ static int go_on(const struct model *m, const struct step *s, struct search *q, 
 static void leave(const struct model *m, const struct step *s, struct search *q, int sentence) {
     const int last = --q->sentences;
     if (sentence == last) return;
-    q->place[sentence] = q->place[last];
+    q->sentence[sentence] = q->sentence[last];
     q->longest[sentence] = q->longest[last];
-    q->finished[sentence] = q->finished[last];
+    q->ended[sentence] = q->ended[last];
     for (int row = 0; row < q->width; row++) {
         const int64_t to = (int64_t)sentence * q->width + row, from = (int64_t)last * q->width + row;
-        copy_row(m, s, to, from, q->lengths[from]);
-        copy_books(q, to, from);
+        copy_row(m, s, to, from, q->length[from]);
+        copy_hypothesis(q, to, from);
     }
 }
 
@@ -162,7 +162,8 @@ static void rank_rows(const struct model *m, const struct search *q, const float
     }
 }
 
-/* Takes steps until `least` sentences are left or `most` steps are taken. step->tokens, lengths and place are the search's own.
+/* Takes steps until `least` sentences are left or `steps` steps are taken. The step's tokens, lengths and place are the search's next,
+   length and sentence.
    Returns how many steps were taken, or −1 where there is no memory. */
 int search_on(const struct model *m, struct step *s, struct search *q) {
     const int width = q->width, rows = q->sentences * width;
@@ -177,7 +178,7 @@ int search_on(const struct model *m, struct step *s, struct search *q) {
             rankings[row].values = values + (int64_t)row * count;
             rankings[row].columns = columns + (int64_t)row * count;
         }
-        for (taken = 0; taken < q->most && q->sentences > q->least; taken++) {
+        for (taken = 0; taken < q->steps && q->sentences > q->least; taken++) {
             s->rows = q->sentences * width;
             rank_rows(m, q, decode_layers(m, s), s->rows, count, rankings, logits);
             /* From the last to the first: one that takes the place of another has had its step already. */

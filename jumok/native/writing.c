@@ -60,7 +60,7 @@ static inline __attribute__((always_inline)) void attend_to(
     }
 }
 
-/* The compiler unrolls what it knows the width of, and keeps sums in registers: the usual ones are spelt out. */
+/* The compiler unrolls what it knows the width of, and keeps sums in registers: the common ones are spelt out. */
 static void attend(const float *query, const float *keys, const float *values, int64_t count, int64_t place, int width,
                    float scale, float *scores, float *restrict out) {
     float kept[64]; /* out itself might be anywhere, and every sum would be written there at once */
@@ -72,7 +72,7 @@ static void attend(const float *query, const float *keys, const float *values, i
     memcpy(out, kept, width * sizeof(float));
 }
 
-static void bend(float *x, int64_t count, int kind) {
+static void activate(float *x, int64_t count, int kind) {
     switch (kind) {
     case RELU:
         #pragma omp simd
@@ -145,7 +145,7 @@ const float *decode_layers(const struct model *m, const struct step *s) {
         if (!m->features) continue;
         if (m->pre) normalise(x, rows, width, w[BEND_NORM], w[BEND_SHIFT], m->epsilon, normed);
         linear(m->multiply, given, rows, width, w[BEND_IN], w[BEND_IN_BIAS], m->features, inner, 0);
-        bend(inner, (int64_t)rows * m->features, m->bends);
+        activate(inner, (int64_t)rows * m->features, m->activation);
         linear(m->multiply, inner, rows, m->features, w[BEND_OUT], w[BEND_OUT_BIAS], width, x, 1);
         if (!m->pre) normalise(x, rows, width, w[BEND_NORM], w[BEND_SHIFT], m->epsilon, x);
     }

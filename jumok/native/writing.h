@@ -11,7 +11,7 @@ enum { KEYS, VALUES, MEMORY_KEYS, MEMORY_VALUES, REMEMBERED };
 
 struct model {
     product multiply;
-    int layers, width, heads, features, vocabulary, bends, pre;
+    int layers, width, heads, features, vocabulary, activation, pre;
     float scale, epsilon, embedding_scale;
     const float *table, *positions;  /* positions may be none */
     const float *final_norm, *final_shift, *project, *project_bias;  /* the final norm may be none */

@@ -15,12 +15,11 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from jumok.decoding.state import KeyValueCache
-from jumok.inspection.details import AttentionDetails, one_mask
-from jumok.inspection.observe import recorder_for
 from jumok.nn.dropout import Dropout
 from jumok.nn.linear import Linear
 from jumok.nn.masks import causal_mask, shown_keys
 from jumok.nn.native_attention import attend_to_another, attend_to_itself, fits
+from jumok.nn.recording import recorder_for
 
 # B batch · R rows (hypotheses) · H heads · Q queries · K keys · D width · d head width · v value width
 
@@ -121,9 +120,8 @@ class MultiHeadAttention(nn.Module, ABC):
         if record is not None:
             sentences, heads, queries, keys = weights.shape
             by_row = weights.view(sentences, heads, group, queries // group, keys).transpose(1, 2).flatten(0, 1)
-            if record.details:
-                seen = one_mask(mask, weights.shape)
-                record.note(AttentionDetails(query, key, value, output, scale=self.scale, mask=seen).rows(group))
+            if record.keeps_details:
+                record.note(query=query, key=key, value=value, output=output, scale=self.scale, mask=mask, group=group)
             record.file(self, self.kind, by_row)
         return output
 

@@ -14,7 +14,7 @@ from torch import Tensor
 
 
 @dataclass(frozen=True)
-class Rows:
+class Batch:
     """What all batches share: tensors with a row for each example."""
 
     def __len__(self) -> int:
@@ -34,7 +34,7 @@ class Rows:
 
 
 @dataclass(frozen=True)
-class PairBatch(Rows):
+class PairBatch(Batch):
     """Source sentences and, for training, their targets shifted by one."""
 
     source: Tensor  # (B, S) ids, each row ends with the end token
@@ -50,7 +50,7 @@ class PairBatch(Rows):
 
 
 @dataclass(frozen=True)
-class TextBatch(Rows):
+class TextBatch(Batch):
     """Stretches of text without padding, and what comes next at each place."""
 
     inputs: Tensor  # (B, T) ids
@@ -64,7 +64,7 @@ class TextBatch(Rows):
 
 
 @dataclass(frozen=True)
-class LabelBatch(Rows):
+class LabelBatch(Batch):
     """Sequences and the class of each."""
 
     source: Tensor  # (B, S) ids
@@ -79,7 +79,7 @@ class LabelBatch(Rows):
 
 
 @dataclass(frozen=True)
-class ImageBatch(Rows):
+class ImageBatch(Batch):
     """Images and the class of each, or a mixture of classes where images were mixed."""
 
     images: Tensor  # (B, C, H, W), normalised
@@ -93,13 +93,13 @@ class ImageBatch(Rows):
 
 
 @dataclass(frozen=True)
-class MaskedBatch(Rows):
-    """Sequences with gaps, and what stood in them."""
+class MaskedBatch(Batch):
+    """Sequences with masked tokens, and what stood in them."""
 
     source: Tensor  # (B, S) ids, some of them hidden
     source_mask: Tensor  # (B, S)
-    gaps: Tensor  # (B, S) True where a word must be found
-    answers: Tensor  # (G,) the ids that stood in the gaps, row by row
+    masked: Tensor  # (B, S) True where a word must be found
+    answers: Tensor  # (M,) the ids that stood in the masked tokens, row by row
     segments: Tensor | None = None  # (B, S) as in LabelBatch
     follows: Tensor | None = None  # (B,) 1 where the second sentence really follows the first; None: nobody asks
 
@@ -109,6 +109,6 @@ class MaskedBatch(Rows):
         return self.source.numel()
 
     def part(self, number: int, parts: int) -> Self:
-        """Return every parts-th example, from number on, with the answers of its own gaps."""
-        whose = self.gaps.nonzero()[:, 0]
+        """Return every parts-th example, from number on, with the answers of its own masked tokens."""
+        whose = self.masked.nonzero()[:, 0]
         return replace(super().part(number, parts), answers=self.answers[whose % parts == number])

@@ -59,8 +59,8 @@ class Dropout(nn.Module):
     def of_relu(self, x: Tensor) -> Tensor:
         """Return relu(x) with elements dropped."""
         if self.training and self.threshold and _native(x):
-            bent: Tensor = _DropRelu.apply(x, self.threshold, self.scale)  # type: ignore[no-untyped-call]
-            return bent
+            activated: Tensor = _DropRelu.apply(x, self.threshold, self.scale)  # type: ignore[no-untyped-call]
+            return activated
         whole: Tensor = self(F.relu(x))
         return whole
 
@@ -105,7 +105,7 @@ class _DropRelu(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         (out,) = ctx.saved_tensors
-        return native.drop_relu_back(out, gradient.contiguous(), ctx.scale), None, None
+        return native.drop_relu_backward(out, gradient.contiguous(), ctx.scale), None, None
 
 
 class StochasticDepth(nn.Module):

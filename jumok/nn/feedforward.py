@@ -1,6 +1,6 @@
 """The position-wise feed-forward layer: the same two linear maps at every position, with a non-linearity between.
 
-Attention is linear in its values; this is where a Transformer layer bends.
+Attention is linear in its values; this is where a Transformer layer is non-linear.
 """
 
 from collections.abc import Callable
@@ -12,6 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from jumok.native import kernels as native
+from jumok.native.fast_path import on_fast_path
 from jumok.nn.dropout import Dropout
 from jumok.nn.linear import Linear
 
@@ -34,29 +35,29 @@ class Gelu(nn.GELU):
     """x Φ(x) (Hendrycks and Gimpel 2016), in C while we learn on one thread."""
 
     def forward(self, input: Tensor) -> Tensor:
-        """Return the bent input, of the same shape."""
-        learning = torch.is_grad_enabled() and torch.get_num_threads() == 1 and not torch.compiler.is_compiling()
+        """Return gelu of the input, of the same shape."""
+        learning = torch.is_grad_enabled() and on_fast_path() and not torch.compiler.is_compiling()
         if learning and input.is_contiguous() and input.numel() and native.serves(input):
-            bent: Tensor = _Bend.apply(input)  # type: ignore[no-untyped-call]
-            return bent
+            activated: Tensor = _Gelu.apply(input)  # type: ignore[no-untyped-call]
+            return activated
         return super().forward(input)
 
 
-class _Bend(torch.autograd.Function):
+class _Gelu(torch.autograd.Function):
     """gelu and its gradient, one pass each."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
         ctx.save_for_backward(x)
-        return native.bend(x)
+        return native.gelu(x)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> Tensor:
-        return native.bend_back(ctx.saved_tensors[0], gradient.contiguous())
+        return native.gelu_backward(ctx.saved_tensors[0], gradient.contiguous())
 
 
 class FeedForward(nn.Module):
-    """Expand each position to hidden features, bend, and come back (Vaswani et al. 2017, section 3.3)."""
+    """Expand each position to hidden features, apply the activation, and come back (Vaswani et al. 2017, section 3.3)."""
 
     def __init__(self, width: int, hidden: int, *, activation: Activation = "relu", dropout: float = 0.0) -> None:
         super().__init__()

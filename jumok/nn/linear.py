@@ -11,6 +11,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from jumok.native.fast_path import on_fast_path
+
 _product = getattr(torch.ops.mkldnn, "_linear_pointwise", None) if torch.backends.mkldnn.is_available() else None  # type: ignore[no-untyped-call]
 
 
@@ -29,7 +31,7 @@ class Linear(nn.Linear):
         return (
             _product is not None
             and torch.is_grad_enabled()
-            and torch.get_num_threads() == 1
+            and on_fast_path()
             and input.device.type == "cpu"
             and input.dtype == self.weight.dtype == torch.float32
             and input.is_contiguous()

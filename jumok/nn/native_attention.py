@@ -12,7 +12,8 @@ import torch
 from torch import Tensor
 
 from jumok.native.build import kernels
-from jumok.native.kernels import address, serves, whole
+from jumok.native.fast_path import on_fast_path
+from jumok.native.kernels import address, int64, serves
 
 # N sequences · Q queries · K keys · H heads · d head width · W biases, taken in turns by the sequences
 
@@ -37,7 +38,7 @@ def fits(query: Tensor, keys: int, head_width: int) -> bool:
     """Return whether C serves in training for query (N, Q, …), so many keys, and heads of equally wide keys and values."""
     return (
         torch.is_grad_enabled()
-        and torch.get_num_threads() == 1  # worker processes have one each; the kernel knows no more
+        and on_fast_path()
         and head_width % 8 == 0
         and keys <= LONGEST
         and query.numel() > 0
@@ -139,11 +140,11 @@ def _describe(
     query: Tensor, key: Tensor, bias: Tensor | None, lengths: Tensor | None, *, heads: int, scale: float, causal: bool
 ) -> _Attention:
     return _Attention(
-        sequences=whole(len(query)), heads=heads, queries=query.shape[1], keys=key.shape[1],
+        sequences=int64(len(query)), heads=heads, queries=query.shape[1], keys=key.shape[1],
         width=query.shape[2] // heads, causal=int(causal), scale=scale,
-        query_sequence=whole(query.stride(0)), query_row=whole(query.stride(1)),
-        key_sequence=whole(key.stride(0)), key_row=whole(key.stride(1)),
+        query_sequence=int64(query.stride(0)), query_row=int64(query.stride(1)),
+        key_sequence=int64(key.stride(0)), key_row=int64(key.stride(1)),
         lengths=None if lengths is None else lengths.data_ptr(),
         bias=None if bias is None else bias.data_ptr(),
-        biases=whole(1 if bias is None else len(bias)),
+        biases=int64(1 if bias is None else len(bias)),
     )  # fmt: skip

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from jumok.native import kernels as native
+from jumok.native.fast_path import on_fast_path
 
 NormKind = Literal["layer", "batch"]
 
@@ -27,7 +28,7 @@ class LayerNorm(nn.LayerNorm):
         """Return whether C is faster: while we learn, on one thread (torch's loop over features is slow for small models)."""
         return (
             torch.is_grad_enabled()
-            and torch.get_num_threads() == 1
+            and on_fast_path()
             and x.numel() > 0
             and x.is_contiguous()
             and self.weight.dtype == x.dtype

@@ -9,9 +9,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from jumok.inspection.observe import recorder_for
 from jumok.nn.linear import Linear
 from jumok.nn.positions import sinusoid
+from jumok.nn.recording import recorder_for
 
 # B batch · C channels · H height · W width of the image · p patch size · P patches · D width
 
@@ -76,7 +76,7 @@ class GridPositions(nn.Module):
     def forward(self, cells: Tensor, grid: tuple[int, int]) -> Tensor:
         """Return cells (B, P, D) of a grid with their positions added."""
         record = recorder_for(self)
-        if self.kind == "none" or (record is not None and record.ablation.without_positions):
+        if self.kind == "none" or (record is not None and record.without_positions):
             return cells
         encoding = self.encode(grid).to(cells)
         if record is not None:

@@ -11,7 +11,7 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from jumok.inspection.observe import recorder_for
+from jumok.nn.recording import recorder_for
 
 # B batch · T tokens · E embedding width · P width of the position · D width of the model
 
@@ -69,7 +69,7 @@ class Positions(nn.Module):
         places = torch.arange(embeddings.shape[1], device=embeddings.device)
         places = places + (first[:, None] if isinstance(first, Tensor) else first)  # (B, T) or (T,)
         encoding = self.encode(places).to(embeddings.dtype)
-        if record is not None and record.ablation.without_positions:
+        if record is not None and record.without_positions:
             encoding = torch.zeros_like(encoding)
         if record is not None:
             record.file_positions(self, self.kind, self.join, encoding)

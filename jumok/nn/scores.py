@@ -9,9 +9,8 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from jumok.inspection.details import AttentionDetails, one_mask
-from jumok.inspection.observe import recorder_for
 from jumok.nn.attention import masked_softmax
+from jumok.nn.recording import recorder_for
 
 # B sentences · R rows (hypotheses) · Q queries · S source · D width · E width of the memory · A width of the keys
 
@@ -145,20 +144,15 @@ class StateAttention(nn.Module):
         if record is not None:
             weights = record.ablated(self, "recurrent", weights[:, None])[:, 0]
         context = weights @ memory
-        if record is not None and record.details:
-            record.note(self._parts(grouped, memory, keys, mask, context).rows(rows // len(memory)))
+        if record is not None and record.keeps_details:
+            additive = self.score if isinstance(self.score, MLPScore) else None
+            record.note(
+                query=(grouped if additive is None else additive.of_query(grouped))[:, None],  # as one head
+                key=keys[:, None],
+                value=memory[:, None],
+                output=context,
+                mask=mask[:, None, None],
+                vector=None if additive is None else additive.vector.weight[0],
+                group=rows // len(memory),
+            )
         return context.view(rows, queries, -1), weights.view(rows, queries, -1)
-
-    def _parts(self, query: Tensor, memory: Tensor, keys: Tensor, mask: Tensor, context: Tensor) -> AttentionDetails:
-        """Return what a look was computed from, as one head."""
-        additive = self.score if isinstance(self.score, MLPScore) else None
-        asked = query if additive is None else additive.of_query(query)
-        shape = (len(query), 1, query.shape[1], keys.shape[1])
-        return AttentionDetails(
-            asked[:, None],
-            keys[:, None],
-            memory[:, None],
-            context,
-            mask=one_mask(mask[:, None, None], shape),
-            vector=None if additive is None else additive.vector.weight[0],
-        )

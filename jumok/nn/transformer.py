@@ -77,7 +77,7 @@ class EncoderLayer(nn.Module):
         if options.feedforward:
             self.feedforward = make_feedforward(options)
             self.around_feedforward = Wrapped(options)
-        self.bends = bool(options.feedforward)
+        self.has_feedforward = bool(options.feedforward)
 
     def forward(
         self,
@@ -91,7 +91,7 @@ class EncoderLayer(nn.Module):
     ) -> Tensor:
         """Return (B, T, D) of x; mask (B, 1, 1 or T, T) says who may look where, real (B, T) which positions count."""
         x = self.around_attention(x, lambda y: self.attention(y, mask, causal=causal, cache=cache, layer=layer), real)
-        return self.around_feedforward(x, self.feedforward, real) if self.bends else x
+        return self.around_feedforward(x, self.feedforward, real) if self.has_feedforward else x
 
 
 class DecoderLayer(EncoderLayer):
@@ -109,7 +109,7 @@ class DecoderLayer(EncoderLayer):
             dropout=options.attention_dropout,
         )
         self.around_cross = Wrapped(options)
-        self.bends_between = middle_feedforward
+        self.has_middle_feedforward = middle_feedforward
         if middle_feedforward:
             self.middle = make_feedforward(options)
             self.around_middle = Wrapped(options)
@@ -127,13 +127,13 @@ class DecoderLayer(EncoderLayer):
     ) -> Tensor:
         """Return (B, T, D) of x, looking at remembered keys and values where memory_mask (B, 1, 1, S) is True."""
         x = self.around_attention(x, lambda y: self.attention(y, causal=causal, cache=cache, layer=layer), real)
-        if self.bends_between:
+        if self.has_middle_feedforward:
             x = self.around_middle(x, self.middle, real)
         x = self.around_cross(x, lambda y: self.cross(y, remembered, memory_mask), real)
-        return self.around_feedforward(x, self.feedforward, real) if self.bends else x
+        return self.around_feedforward(x, self.feedforward, real) if self.has_feedforward else x
 
 
-class Encoder(nn.Module):
+class EncoderStack(nn.Module):
     """A stack of encoder layers."""
 
     def __init__(self, options: LayerOptions, layers: int, kind: str = "encoder") -> None:
@@ -168,7 +168,7 @@ class Encoder(nn.Module):
         return states
 
 
-class Decoder(nn.Module):
+class DecoderStack(nn.Module):
     """A stack of decoder layers."""
 
     def __init__(self, options: LayerOptions, layers: int, *, middle_feedforward: bool = False) -> None:

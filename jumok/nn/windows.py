@@ -14,11 +14,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from jumok.inspection.observe import recorder_for
 from jumok.nn.dropout import Dropout
 from jumok.nn.linear import Linear
 from jumok.nn.native_attention import attend_to_itself, fits
 from jumok.nn.norms import LayerNorm
+from jumok.nn.recording import recorder_for
 
 # B batch · h rows · w columns of the grid · D width · N windows · L cells of a window · H heads · d head width
 
@@ -176,9 +176,7 @@ class WindowAttention(nn.Module):
         query, key, value = joined.view(batch, count, length, 3, self.heads, -1).permute(3, 0, 1, 4, 2, 5)
         weights = (query @ key.transpose(-2, -1) * self.scale + bias).softmax(dim=-1)  # (B, N, H, L, L)
         if record is not None:
-            weights = record.ablation.apply(
-                weights.transpose(1, 2), path=record.sites[self][0], kind=self.kind
-            ).transpose(1, 2)
+            weights = record.ablated(self, self.kind, weights.transpose(1, 2)).transpose(1, 2)
             record.file(self, self.kind, self.over_the_grid(weights, own=own, grid=grid), grid=own)
         mixed = self.weight_dropout(weights) @ value  # (B, N, H, L, d)
         return mixed.transpose(2, 3).reshape(batch, count, length, width // 3)

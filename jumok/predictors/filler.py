@@ -1,6 +1,6 @@
-"""A trained masked language model: fill the gaps of a text, turn texts into vectors, score them.
+"""A trained masked language model: fill in the masked tokens of a text, turn texts into vectors, score them.
 
-text with [MASK] → ids → model → the likeliest tokens of each gap
+text with [MASK] → ids → model → the likeliest tokens of each mask
 """
 
 from collections.abc import Callable, Sequence
@@ -23,21 +23,21 @@ from jumok.predictors.base import Predictor
 from jumok.tasks.examples import Ids, make_row, pad_rows
 from jumok.tasks.masked_language_modeling import MaskedLanguageModeling
 
-MARK = "[MASK]"
+MASK = "[MASK]"
 ROWS = 64  # texts read side by side
 NOTHING: Ids = np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True)
 class Filling:
-    """A text whose gaps were filled."""
+    """A text whose masked tokens were filled."""
 
-    text: str  # with the likeliest token in each gap
-    gaps: list[list[tuple[str, float]]]  # for each gap tokens and probabilities, the likeliest first
+    text: str  # with the likeliest token in each mask
+    masks: list[list[tuple[str, float]]]  # for each mask tokens and probabilities, the likeliest first
 
 
 class Filler(Predictor):
-    """Fill gaps with a run's weights."""
+    """Fill in masked tokens with a run's weights."""
 
     verb = "fill"
     source_is = "here the text of --source is scored alone"
@@ -52,20 +52,20 @@ class Filler(Predictor):
             warn(f"{unknown} of {len(ids)} tokens of the text are unknown to the model")
         row, second = make_row(np.asarray(ids, dtype=np.int64), NOTHING, len(ids) + 2)
         source, mask, _ = pad_rows([(row, second)])
-        gaps = source == self.task.mark
-        batch = MaskedBatch(source, mask, gaps, torch.zeros(int(gaps.sum()), dtype=torch.int64))
+        masked = source == self.task.mark
+        batch = MaskedBatch(source, mask, masked, torch.zeros(int(masked.sum()), dtype=torch.int64))
         batch = batch.to(next(self.model.parameters()).device)
-        states = self.model.states(batch)[batch.gaps]  # type: ignore[operator]
-        logits = self.model.project(self.model.every_place(states)).float()  # type: ignore[operator]
-        probabilities = logits[:, : self.task.mark].softmax(dim=1)  # a gap is no answer
+        states = self.model.states(batch)[batch.masked]  # type: ignore[operator]
+        logits = self.model.project(self.model.token_features(states)).float()  # type: ignore[operator]
+        probabilities = logits[:, : self.task.mark].softmax(dim=1)  # a mask is no answer
         likeliest = probabilities.topk(min(top, probabilities.shape[1]), dim=1)
         tokenizer = self.task.tokenizer
         found = [
             [
                 (tokenizer.decode([token]) or tokenizer.labels([token])[0], share)
-                for token, share in zip(*gap, strict=True)
+                for token, share in zip(*mask, strict=True)
             ]
-            for gap in zip(likeliest.indices.tolist(), likeliest.values.tolist(), strict=True)
+            for mask in zip(likeliest.indices.tolist(), likeliest.values.tolist(), strict=True)
         ]
         best = iter(likeliest.indices[:, 0].tolist())
         return Filling(tokenizer.decode([next(best) if token == self.task.mark else token for token in ids]), found)
@@ -87,10 +87,10 @@ class Filler(Predictor):
         return torch.cat(means).float().cpu()
 
     def read(self, text: str) -> list[int]:
-        """Return the ids of a text with gaps; one without, or one too long, is refused."""
-        parts = clean(text, self.task.data.lowercase).split(MARK.lower() if self.task.data.lowercase else MARK)
+        """Return the ids of a text with masked tokens; one without, or one too long, is refused."""
+        parts = clean(text, self.task.data.lowercase).split(MASK.lower() if self.task.data.lowercase else MASK)
         if len(parts) < 2:
-            raise ConfigError(f"{text[:60]!r} has no gap to fill; write {MARK} where a word is missing")
+            raise ConfigError(f"{text[:60]!r} has no mask to fill in; write {MASK} where a word is missing")
         if self.task.tokenizer.kind != "character":
             parts = [part.strip(" ") for part in parts]  # the space before a word belongs to its token
         pieces = self.task.tokenizer.encode(parts)
@@ -104,7 +104,7 @@ class Filler(Predictor):
         return self.task.corpora.file_store(TextFile(file=str(source.absolute()), name=source.name))
 
     def score(self, store: TextStore, options: DecodingConfig, progress: Callable[[int], None]) -> dict[str, Any]:
-        """Return loss, perplexity and the share of gaps found of a text."""
+        """Return loss, perplexity and the share of masked tokens found of a text."""
         scores = self.task.metrics(self.model, store)
         progress(len(store))
         return scores | store.counts

@@ -6,7 +6,7 @@ name → folder → recipe, tokenizers, weights → model → the predictor of i
 from pathlib import Path
 from typing import TypeVar
 
-from jumok.catalogue import Entry, task_class
+from jumok.catalogue import predictor_class, task_class
 from jumok.errors import ConfigError, RunError, did_you_mean
 from jumok.predictors.base import Predictor
 from jumok.runs.device import choose_device
@@ -18,20 +18,6 @@ from jumok.training.checkpoint import Checkpoints
 
 ENGINES = ("jumok", "ctranslate2")
 Kind = TypeVar("Kind", bound=Predictor)
-# Imported when first used: a translation need not wait for what draws, compares or reads images.
-PREDICTORS = {
-    "language-modeling": Entry("writes on", "jumok.predictors.writer:Writer"),
-    "masked-language-modeling": Entry("fills gaps", "jumok.predictors.filler:Filler"),
-    "image-classification": Entry("names images", "jumok.predictors.image_classifier:ImageClassifier"),
-    "text-classification": Entry("names texts", "jumok.predictors.text_classifier:TextClassifier"),
-    "translation": Entry("translates", "jumok.predictors.translator:Translator"),
-}
-
-
-def predictor_class(task: str) -> type[Predictor]:
-    """Return what a task's models are used through."""
-    found: type[Predictor] = PREDICTORS[task].load()
-    return found
 
 
 def load(

@@ -1,7 +1,7 @@
 """Masked language modelling: find the hidden words of a text, looking both ways.
 
-training   documents → chunks → gaps → MaskedBatch → model.states at the gaps → vocabulary loss
-answering  text with [MASK] → ids → model → likeliest tokens of each gap
+training   documents → chunks → masked → MaskedBatch → model.states at the masked tokens → vocabulary loss
+answering  text with [MASK] → ids → model → likeliest tokens of each mask
 """
 
 import math
@@ -30,7 +30,7 @@ class MaskedLanguageModeling(TextTask):
     """The task of finding hidden words."""
 
     Data = MaskedTextData
-    unit = "gaps"
+    unit = "masked tokens"
     Corpora = TextCorpora
     corpora: TextCorpora
 
@@ -53,7 +53,7 @@ class MaskedLanguageModeling(TextTask):
 
     @property
     def mark(self) -> int:
-        """The id of a gap: it stands behind the tokenizer's own."""
+        """The id of the mask token: it stands behind the tokenizer's own."""
         return len(self.tokenizer)
 
     @property
@@ -62,7 +62,7 @@ class MaskedLanguageModeling(TextTask):
         return int(self.recipe.model.max_positions)  # type: ignore[attr-defined]
 
     def complete(self, recipe: Recipe) -> Recipe:
-        """Return the recipe with the vocabulary size of the tokenizer, the mark of a gap included."""
+        """Return the recipe with the vocabulary size of the tokenizer, the mask token included."""
         return recipe.with_sizes(vocabulary=len(self.tokenizer) + recipe.model.EXTRA_TOKENS)
 
     def check_fits(self, model: nn.Module) -> None:
@@ -86,13 +86,13 @@ class MaskedLanguageModeling(TextTask):
         )
 
     def loss(self, model: nn.Module, batch: MaskedBatch, step: int) -> Loss:
-        """Return the summed loss over the batch's gaps; the mean loss of which text follows is added to their mean."""
+        """Return the summed loss over the batch's masked tokens; the mean loss of which text follows is added to their mean."""
         smoothing = self.recipe.training.label_smoothing if model.training else 0.0
         states = model.states(batch)  # type: ignore[operator]
-        features = model.every_place(states[batch.gaps])  # type: ignore[operator]
+        features = model.token_features(states[batch.masked])  # type: ignore[operator]
         total, plain = vocabulary_loss(features, model.project, batch.answers, smoothing=smoothing)  # type: ignore[arg-type]
         if batch.follows is not None:
-            logits = model.follows(model.whole(states, batch.source_mask)).float()  # type: ignore[operator]
+            logits = model.next_sentence(model.pooled(states, batch.source_mask)).float()  # type: ignore[operator]
             total = total + F.cross_entropy(logits, batch.follows) * len(features)
         return Loss(total, len(features), {"nll": float(plain)})
 
@@ -102,25 +102,25 @@ class MaskedLanguageModeling(TextTask):
 
     @torch.inference_mode()
     def metrics(self, model: nn.Module, *stores: TextStore) -> dict[str, Any]:
-        """Return the scores of text whose gaps are always the same."""
-        total, gaps, right, rows, followed = 0.0, 0, 0, 0, 0
+        """Return the scores of text whose masked tokens are always the same."""
+        total, masked, right, rows, followed = 0.0, 0, 0, 0, 0
         device = next(model.parameters()).device
         for store in stores:
             tokens = max(BATCH_TOKENS, self.longest)
             for batch in self._batches(store, batch_tokens=tokens, seed=0).in_order():
                 asked = batch.to(device)
                 states = model.states(asked)  # type: ignore[operator]
-                logits = model.project(model.every_place(states[asked.gaps])).float()  # type: ignore[operator]
+                logits = model.project(model.token_features(states[asked.masked])).float()  # type: ignore[operator]
                 total += float(F.cross_entropy(logits, asked.answers, reduction="sum"))
                 right += int((logits.argmax(dim=1) == asked.answers).sum())
-                gaps, rows = gaps + len(asked.answers), rows + len(asked.source)
+                masked, rows = masked + len(asked.answers), rows + len(asked.source)
                 if asked.follows is not None:
-                    said = model.follows(model.whole(states, batch.source_mask)).argmax(dim=1)  # type: ignore[operator]
+                    said = model.next_sentence(model.pooled(states, batch.source_mask)).argmax(dim=1)  # type: ignore[operator]
                     followed += int((said == asked.follows).sum())
         scores = {
-            "loss": total / gaps,
-            "perplexity": math.exp(min(total / gaps, 50.0)),
-            "accuracy": 100.0 * right / gaps,
+            "loss": total / masked,
+            "perplexity": math.exp(min(total / masked, 50.0)),
+            "accuracy": 100.0 * right / masked,
         }
         return scores | ({"next_sentence": 100.0 * followed / rows} if self.data.next_sentence else {})
 
@@ -134,7 +134,7 @@ class MaskedLanguageModeling(TextTask):
             largest_batch=batches.batch(largest, 0),
             largest=(len(largest), int(batches.lengths[largest].max())),
             batches_an_epoch=len(plan),
-            tokens_an_epoch=round(self.data.gaps * int(batches.sizes.sum())),
+            tokens_an_epoch=round(self.data.masked * int(batches.sizes.sum())),
             padding=padding_share(batches.lengths, plan),
             counts={
                 label: {"documents": found.documents, "tokens": found.tokens, "characters": found.characters}

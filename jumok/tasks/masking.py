@@ -1,7 +1,7 @@
-"""Text with gaps: which tokens are hidden, behind what, and the batches of them (Devlin et al. 2019, section 3.1).
+"""Masked text: which tokens are hidden, behind what, and the batches of them (Devlin et al. 2019, section 3.1).
 
-documents → chunks that fit the model → gaps drawn anew each epoch → rows → MaskedBatch
-Of the tokens to be found, eight in ten are hidden behind the mark of a gap, one becomes another token, one stays.
+documents → chunks that fit the model → masks drawn anew each epoch → rows → MaskedBatch
+Of the tokens to be found, eight in ten are hidden behind the mask token, one becomes another token, one stays.
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ HIDDEN, REPLACED = 0.8, 0.1  # shares; the rest stays as it is
 def hide(
     ids: Ids, begins: Ids, *, share: float, whole_words: bool, vocabulary: int, generator: np.random.Generator
 ) -> tuple[Ids, Ids]:
-    """Return ids (n,) with gaps, and where they are (n,); begins is 1 where a token begins a word."""
+    """Return ids (n,) with masked tokens, and where they are (n,); begins is 1 where a token begins a word."""
     wanted = max(1, round(share * len(ids)))
     if whole_words:
         word = np.cumsum(begins) - begins[0]
@@ -96,7 +96,7 @@ class MaskedBatches:
         return plan_batches(self.lengths, batch_tokens=self.batch_tokens, seed=self.seed, epoch=0)
 
     def in_order(self) -> Iterator[MaskedBatch]:
-        """Yield one pass over everything, with gaps that are always the same: for scores."""
+        """Yield one pass over everything, with masked tokens that are always the same: for scores."""
         return (self.batch(indices, 0) for indices in self.plan())
 
     def batch(self, indices: Ids, epoch: int) -> MaskedBatch:
@@ -115,7 +115,7 @@ class MaskedBatches:
             hidden, chosen = hide(
                 ids,
                 begins,
-                share=self.data.gaps,
+                share=self.data.masked,
                 whole_words=self.data.whole_words,
                 vocabulary=len(self.tokenizer),
                 generator=generator,
@@ -129,12 +129,12 @@ class MaskedBatches:
             answers.append(ids[chosen])
             follows.append(follow)
         source, mask, segments = pad_rows(rows)
-        gaps = torch.zeros_like(mask)
+        masked = torch.zeros_like(mask)
         for number, place in enumerate(places):
-            gaps[number, : len(place)] = torch.from_numpy(place)
+            masked[number, : len(place)] = torch.from_numpy(place)
         found = torch.from_numpy(np.concatenate(answers))
         return MaskedBatch(
-            source, mask, gaps, found, segments, torch.tensor(follows) if self.data.next_sentence else None
+            source, mask, masked, found, segments, torch.tensor(follows) if self.data.next_sentence else None
         )
 
     def chunk(self, index: int) -> tuple[Ids, Ids]:

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from jumok.inspection.observe import recorder_for
+from jumok.nn.recording import recorder_for
 
 
 def compile_layers(model: nn.Module) -> int:

@@ -28,7 +28,7 @@ def duration(seconds: float) -> str:
     return f"{seconds // 3600} h {seconds % 3600 // 60:02d} min"
 
 
-WORDS = ("target tokens", "tokens", "gaps")  # units whose loss has a perplexity
+WORDS = ("target tokens", "tokens", "masked tokens")  # units whose loss has a perplexity
 
 
 class Reporter:

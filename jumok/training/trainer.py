@@ -23,6 +23,7 @@ from torch.nn.utils import clip_grad_norm_
 
 from jumok.config import TrainingConfig
 from jumok.errors import RunError, TrainingError
+from jumok.native.fast_path import fast_path
 from jumok.native.freed_memory import FreedMemory
 from jumok.training.average import WeightAverage, load_tensors, model_tensors
 from jumok.training.checkpoint import Checkpoints
@@ -115,7 +116,8 @@ class Trainer:
         count = workers_for(self.model, wanted=self.config.workers, device=self.device)
         workers = Workers(count, self.model, self._compute, seed=self.config.seed) if count > 1 else None
         # Workers are forked first: what is shown and what is caught belongs to this process alone.
-        with workers or nullcontext(), self._stoppable():
+        alone = fast_path(when=torch.get_num_threads() == 1)
+        with workers or alone, self._stoppable():
             self.workers = workers
             self.reporter.start(self.progress, self.config)
             if self.film is not None and self.progress.step == 0:

@@ -14,7 +14,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from typing import Any
@@ -24,6 +24,7 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from jumok.errors import ConfigError, TrainingError
+from jumok.native.fast_path import fast_path
 
 LARGEST = 64_000_000  # parameters: beyond, products are large enough for threads, and a gradient each costs memory
 ALIGNMENT = 64  # bytes: a line of the cache
@@ -82,6 +83,7 @@ class Workers:
         self.connections: list[Connection] = []
         self.gradients: list[list[Tensor]] = []
         self.processes: list[Any] = []
+        self.stack = ExitStack()
 
     def __enter__(self) -> "Workers":
         """Move the weights to shared memory and start the processes."""
@@ -101,6 +103,7 @@ class Workers:
             theirs.close()
             self.processes.append(process)
         torch.set_num_threads(1)
+        self.stack.enter_context(fast_path())
         return self
 
     @contextmanager
@@ -115,6 +118,7 @@ class Workers:
     def __exit__(self, *_: object) -> None:
         """Let the processes end; the threads come back."""
         torch.set_num_threads(self.threads)
+        self.stack.close()
         for connection in self.connections:
             connection.close()  # a worker that reads the end leaves
         for process in self.processes:
@@ -165,7 +169,7 @@ class Workers:
         torch.set_num_threads(1)
         for parameter, gradient in zip(self.parameters, self.gradients[-1], strict=True):
             parameter.grad = gradient
-        with suppress(EOFError, OSError):
+        with fast_path(), suppress(EOFError, OSError):
             while True:
                 step = connection.recv()
                 torch._foreach_zero_(self.gradients[-1])

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from jumok.catalogue import MODELS
+from jumok.catalogue import MODELS, model_class
 from jumok.nn.batch import PairBatch
 from jumok.nn.masks import padding_mask
 
@@ -55,7 +55,7 @@ BLIND = {"fixed context", "fixed context, every step"}
 HANDICAPPED = {"no residual", "no feed-forward", "unscaled"}
 WIDER = {"seq2seq": {"width": 32}, "transformer": {"width": 32, "feedforward": 37}}
 
-TRANSLATORS = [name for name in MODELS if "translation" in MODELS[name].load().tasks]
+TRANSLATORS = [name for name in MODELS if "translation" in model_class(name).tasks]
 CASES = [(name, variant) for name in TRANSLATORS for variant in VARIANTS[name]]
 
 

@@ -5,12 +5,12 @@ import torch
 import torch.nn.functional as F
 from torch.testing import assert_close
 
-from jumok.catalogue import MODELS
+from jumok.catalogue import MODELS, model_class
 from jumok.nn.batch import LabelBatch
 from jumok.nn.masks import padding_mask
 
 VOCABULARY, CLASSES = 31, 5
-CLASSIFIERS = [name for name in MODELS if "text-classification" in MODELS[name].load().tasks]
+CLASSIFIERS = [name for name in MODELS if "text-classification" in model_class(name).tasks]
 VARIANTS = {
     "bert": [
         {"heads": 2, "feedforward": 13, "layers": 2},

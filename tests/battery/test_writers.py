@@ -5,7 +5,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch.testing import assert_close
 
-from jumok.catalogue import MODELS
+from jumok.catalogue import MODELS, model_class
 from jumok.inspection.observe import observe
 from jumok.nn.batch import TextBatch
 from jumok.tasks.losses import vocabulary_loss
@@ -13,7 +13,7 @@ from jumok.training.average import load_tensors, model_tensors
 
 CLOSE = {"atol": 1e-5, "rtol": 1e-4}
 VOCABULARY, WINDOW = 31, 13
-WRITERS = [name for name in MODELS if "language-modeling" in MODELS[name].load().tasks]
+WRITERS = [name for name in MODELS if "language-modeling" in model_class(name).tasks]
 SIZES = {"gpt": {"layers": 2, "width": 22, "heads": 2, "feedforward": 17, "window": WINDOW}}
 VARIANTS = {
     "gpt": {

@@ -238,7 +238,7 @@ def test_fine_tuning_says_what_was_taken_and_what_is_new(bert_run, tmp_path):
     taken, of = map(int, re.search(rf"(\d+) of (\d+) tensors start from {bert_run}\n", done.err).groups())
     assert taken == of - 2
     assert "\nnew: project.weight, project.bias\n" in done.err
-    assert re.search(r"\nnot used: .*\bgap\.weight\b", done.err)
+    assert re.search(r"\nnot used: .*\btransform\.weight\b", done.err)
     assert done.out.startswith(f'Use it:    jumok classify {tmp_path / "run"} "…"\n')
 
 

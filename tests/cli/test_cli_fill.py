@@ -19,20 +19,20 @@ def filled(run, *arguments) -> dict:
 def test_a_gap_is_filled_with_words_that_fit(bert_run):
     done = jumok("fill", bert_run, "the [MASK] was lovely")
     found = filled(bert_run, "the [MASK] was lovely")
-    (gap,) = found["gaps"]
+    (gap,) = found["masks"]
     assert {word for word, _ in gap} == set(THINGS), "five answers, and the five things that reviews are about"
     assert found["text"] == f"the {gap[0][0]} was lovely"
     assert (done.code, done.err) == (0, "")
     text, header, *rows = done.out.splitlines()
     assert text == found["text"]
-    assert header.split() == ["gap", "1"]
+    assert header.split() == ["mask", "1"]
     assert [row.split() for row in rows] == [[f"{share:.1%}", word] for word, share in gap]
 
 
 def test_several_gaps_are_all_filled(bert_run):
     found = filled(bert_run, "[MASK] [MASK] was [MASK]", "--top", 3)
-    assert [len(gap) for gap in found["gaps"]] == [3, 3, 3]
-    best = [gap[0][0] for gap in found["gaps"]]
+    assert [len(gap) for gap in found["masks"]] == [3, 3, 3]
+    best = [gap[0][0] for gap in found["masks"]]
     assert found["text"] == f"{best[0]} {best[1]} was {best[2]}"
     assert best[0] == "the"
     assert best[1] in THINGS
@@ -45,13 +45,13 @@ def test_spaces_around_a_gap_change_nothing(bert_run, text):
 
 
 def test_probabilities_are_ranked_and_those_of_all_words_sum_to_one(bert_run):
-    (gap,) = filled(bert_run, "the film was [MASK]", "--top", 100_000)["gaps"]
+    (gap,) = filled(bert_run, "the film was [MASK]", "--top", 100_000)["masks"]
     shares = [share for _, share in gap]
     assert shares == sorted(shares, reverse=True)
     assert sum(shares) == pytest.approx(1.0, abs=1e-4)
-    assert "[MASK]" not in [word for word, _ in gap], "a gap is no answer"
+    assert "[MASK]" not in [word for word, _ in gap], "a mask is no answer"
     for top in (1, 4):
-        assert filled(bert_run, "the film was [MASK]", "--top", top)["gaps"] == [gap[:top]]
+        assert filled(bert_run, "the film was [MASK]", "--top", top)["masks"] == [gap[:top]]
         assert len(jumok("fill", bert_run, "the film was [MASK]", "--top", top).out.splitlines()) == top + 2
 
 
@@ -60,17 +60,17 @@ def test_many_gaps_are_shown_whole_however_narrow_the_terminal(bert_run, monkeyp
     text = "[MASK] " * 13
     found = filled(bert_run, text, "--top", 2)
     _, header, *rows = jumok("fill", bert_run, text, "--top", 2).out.splitlines()
-    assert re.findall(r"gap (\d+)", header) == [str(number) for number in range(1, 14)]
+    assert re.findall(r"mask (\d+)", header) == [str(number) for number in range(1, 14)]
     for number, row in enumerate(rows):
         assert row.split() == [
-            part for gap in found["gaps"] for part in (f"{gap[number][1]:.1%}", gap[number][0])
+            part for gap in found["masks"] for part in (f"{gap[number][1]:.1%}", gap[number][0])
         ]  # fmt: skip
 
 
 @pytest.mark.parametrize("text", ["", "the film was lovely", "the [mask] was", "the MASK was", "[MASK"])
 def test_a_text_without_a_gap_is_refused(bert_run, text):
     assert refusal(jumok("fill", bert_run, text)) == (
-        f"{text!r} has no gap to fill; write [MASK] where a word is missing"
+        f"{text!r} has no mask to fill in; write [MASK] where a word is missing"
     )
 
 
@@ -81,11 +81,11 @@ def test_unknown_words_are_counted(bert_run):
 
 
 def test_a_text_may_be_as_long_as_the_model_takes_and_no_longer(bert_run):
-    assert len(filled(bert_run, "film " * 13 + "[MASK]")["gaps"]) == 1  # 14 and the two at its ends are 16
+    assert len(filled(bert_run, "film " * 13 + "[MASK]")["masks"]) == 1  # 14 and the two at its ends are 16
     assert refusal(jumok("fill", bert_run, "film " * 14 + "[MASK]")) == (
         "the text has 17 tokens, the model takes 16; shorten it"
     )
-    assert len(filled(bert_run, "[MASK]")["gaps"]) == 1, "a gap and nothing else"
+    assert len(filled(bert_run, "[MASK]")["masks"]) == 1, "a gap and nothing else"
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_any_text_with_a_gap_has_an_answer(bert_run, text):
     done = jumok("fill", bert_run, text, "--json")
     assert done.code == 0
     assert done.err == "" or re.fullmatch(r"warning: \d of \d tokens of the text are unknown to the model\n", done.err)
-    assert len(json.loads(done.out)["gaps"]) == 1
+    assert len(json.loads(done.out)["masks"]) == 1
 
 
 def test_what_makes_no_sense_is_refused(bert_run):
@@ -116,11 +116,13 @@ def test_runs_of_other_kinds_are_sent_to_their_own_command(bert_run, classifier_
         wanted = f"{run} is a run of {task}: use jumok {command}, not jumok fill"
         assert refusal(jumok("fill", run, "[MASK]")) == wanted
     for command in ("translate", "generate", "classify"):
-        wanted = f"{bert_run} is a run of masked-language: use jumok fill, not jumok {command}"
+        wanted = f"{bert_run} is a run of masked-language-modeling: use jumok fill, not jumok {command}"
         assert refusal(jumok(command, bert_run, "a")) == wanted
     for command in (["look", bert_run, "a"], ["compare", bert_run, copy_run]):
         kinds = {"look": "translation and images", "compare": "translation"}[command[0]]
-        assert refusal(jumok(*command)) == f"{bert_run} is a run of masked-language; {command[0]} is for {kinds}"
+        assert (
+            refusal(jumok(*command)) == f"{bert_run} is a run of masked-language-modeling; {command[0]} is for {kinds}"
+        )
 
 
 # --- the other commands on a BERT
@@ -134,7 +136,7 @@ def test_evaluate_shows_what_its_json_says(bert_run):
     assert scores["accuracy"] > 25, "it has learnt nothing"
     assert jumok("evaluate", bert_run) == (0, (
         f"val.tsv (val), 60 documents, {scores['tokens']:,} tokens\n"
-        f"  gaps found {scores['accuracy']:.2f} %   loss {scores['loss']:.4f}   perplexity {scores['perplexity']:.3f}\n"
+        f"  masked tokens found {scores['accuracy']:.2f} %   loss {scores['loss']:.4f}   perplexity {scores['perplexity']:.3f}\n"
     ), "")  # fmt: skip
     assert json.loads(jumok("evaluate", bert_run, "--json").out) == found, "the same gaps each time"
 
@@ -154,7 +156,7 @@ def test_check_looks_at_text_with_gaps(tmp_path):
     done = jumok("check", write_reviews(tmp_path, BERT_RECIPE))
     assert done.code == 0, done.err
     assert re.search(r"train +300 ", done.out)
-    assert "gaps/s" in done.out
+    assert "masked tokens/s" in done.out
 
 
 def test_pre_training_asks_for_the_next_sentence_too(tmp_path):
@@ -163,4 +165,6 @@ def test_pre_training_asks_for_the_next_sentence_too(tmp_path):
     done = jumok("train", recipe, "--out", tmp_path / "run", *(part for each in options for part in ("--set", each)))
     assert done.code == 0, done.err
     assert done.out.startswith(f'Use it:    jumok fill {tmp_path / "run"} "…"\n')
-    assert re.search(r"gaps found \S+ %   loss .* next text right \S+ %\n", jumok("evaluate", tmp_path / "run").out)
+    assert re.search(
+        r"masked tokens found \S+ %   loss .* next text right \S+ %\n", jumok("evaluate", tmp_path / "run").out
+    )

@@ -264,11 +264,14 @@ def test_runs_of_other_kinds_are_sent_to_their_own_command(gpt_run, bert_run, cl
         wanted = f"{run} is a run of {task}: use jumok {command}, not jumok generate"
         assert refusal(jumok("generate", run, "a")) == wanted
     for command in ("translate", "classify", "fill"):
-        wanted = f"{gpt_run} is a run of language: use jumok generate, not jumok {command}"
+        wanted = f"{gpt_run} is a run of language-modeling: use jumok generate, not jumok {command}"
         assert refusal(jumok(command, gpt_run, "a [MASK]")) == wanted
-    assert refusal(jumok("look", gpt_run, "a")) == f"{gpt_run} is a run of language; look is for translation and images"
+    assert (
+        refusal(jumok("look", gpt_run, "a"))
+        == f"{gpt_run} is a run of language-modeling; look is for translation and images"
+    )
     assert refusal(jumok("compare", gpt_run, copy_run)) == (
-        f"{gpt_run} is a run of language; compare is for translation"
+        f"{gpt_run} is a run of language-modeling; compare is for translation"
     )
     assert refusal(jumok("generate", tmp_path / "none")).startswith(f"there is no run folder {tmp_path / 'none'}; ")
 

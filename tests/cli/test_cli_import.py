@@ -131,7 +131,7 @@ def test_import_says_what_it_made_what_is_new_and_how_to_use_it(gpt2, bert, judg
         assert first.startswith(f"{tmp_path / source.name}: {model}, ")
         assert first.endswith(f" parameters, from {source}")
         assert last == f'Use it:    jumok {command} {tmp_path / source.name} "…"'
-        new = ["not in the folder, started afresh: follows.weight, follows.bias"]
+        new = ["not in the folder, started afresh: next_sentence.weight, next_sentence.bias"]
         assert middle == (new if source == bert else [])
 
 
@@ -162,11 +162,11 @@ def test_a_byte_level_model_knows_every_character_but_no_broken_bytes(runs):
 def test_an_imported_bert_fills_gaps(runs):
     done = jumok("fill", runs["bert"], "The [MASK] and a quick [MASK]!", "--json", "--top", 2)
     found = json.loads(done.out)
-    assert [[word for word, _ in gap] for gap in found["gaps"]] == [["fox", "dog"]] * 2
+    assert [[word for word, _ in gap] for gap in found["masks"]] == [["fox", "dog"]] * 2
     assert found["text"].startswith("the fox")
-    for gap in found["gaps"]:
+    for gap in found["masks"]:
         assert [share for _, share in gap] == pytest.approx([0.731, 0.269], abs=0.02)  # a logit apart
-    assert refusal(jumok("fill", runs["bert"], "the fox")).startswith("'the fox' has no gap to fill; ")
+    assert refusal(jumok("fill", runs["bert"], "the fox")).startswith("'the fox' has no mask to fill in; ")
     assert refusal(jumok("fill", runs["bert"], "the " * 20 + "[MASK]")) == (
         f"the text has 23 tokens, the model takes {PLACES}; shorten it"
     )

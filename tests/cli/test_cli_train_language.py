@@ -38,7 +38,7 @@ BERT_OPTIONS = {
     "norms": ["model.norm_position=post", "model.norm_epsilon=1e-5", "model.activation=relu", "model.positions=sinusoidal"],
     "dropout": ["model.dropout=0.3", "model.attention_dropout=0.2"],
     "preset": ["model.preset=tiny", "model.width=16", "model.heads=2", "model.feedforward=16"],
-    "gaps": ["data.gaps=0.3", "data.whole_words=true", "data.lowercase=true", "tokenizer.kind=bpe", "tokenizer.vocabulary=280"],
+    "masked": ["data.masked=0.3", "data.whole_words=true", "data.lowercase=true", "tokenizer.kind=bpe", "tokenizer.vocabulary=280"],
     "next sentence": ["data.next_sentence=true", "model.pooling=mean", "tokenizer.kind=wordpiece", "tokenizer.vocabulary=60"],
     "own text": ['data.train=["own.txt"]', "data.val=[]", "data.hold_out=0.3", 'data.documents="line"', "data.folder=."],
     "test too": ['data.test=[{file="val.tsv", column="text"}]'],

@@ -41,7 +41,7 @@ LANGUAGES = {
 }
 
 
-@pytest.mark.parametrize("language-modeling", LANGUAGES)
+@pytest.mark.parametrize("language", LANGUAGES)
 def test_how_bleu_cuts_a_language(language):
     references = LANGUAGES[language]
     wanted = "char" if language in ("ko", "ja", "zh") else "13a"

@@ -111,12 +111,12 @@ def test_gpt2_writes_what_transformers_writes(gpt2, tmp_path):
 def test_bert_fills_gaps_as_transformers_does(bert_files, tmp_path):
     theirs = save_bert(tmp_path / "bert", "BertForMaskedLM", bert_files)
     filler, missing = api.import_model(tmp_path / "bert", tmp_path / "run")
-    assert sorted(missing) == ["first.bias", "first.weight", "follows.bias", "follows.weight"]
+    assert sorted(missing) == ["first.bias", "first.weight", "next_sentence.bias", "next_sentence.weight"]
     text = "the quick [MASK] fox and a [MASK]"
     wanted = theirs(**bert_files(text, return_tensors="pt")).logits[0]
     places = (bert_files(text, return_tensors="pt").input_ids[0] == bert_files.mask_token_id).nonzero()[:, 0]
     wanted[:, bert_files.mask_token_id] = -1e9
-    for gap, place in zip(filler.fill(text, top=3).gaps, places.tolist(), strict=True):
+    for gap, place in zip(filler.fill(text, top=3).masks, places.tolist(), strict=True):
         best = wanted[place].softmax(dim=0).topk(3)
         assert [share for _, share in gap] == pytest.approx(best.values.tolist(), abs=1e-4)
         assert [word for word, _ in gap] == [bert_files.decode([i]) for i in best.indices.tolist()]
@@ -145,7 +145,7 @@ def test_a_bare_bert_from_vocabulary_files_and_a_bin_has_the_same_states(bert_fi
     (folder / "vocab.txt").write_text("\n".join(token for token, _ in tokens) + "\n", encoding="utf-8")
     torch.save(theirs.state_dict(), folder / "pytorch_model.bin")
     filler, missing = api.import_model(folder, tmp_path / "run")
-    assert {name.split(".")[0] for name in missing} == {"gap", "gap_norm", "follows"}
+    assert {name.split(".")[0] for name in missing} == {"transform", "transform_norm", "next_sentence"}
     for text in TEXTS:
         wanted = theirs(**bert_files(text, return_tensors="pt")).last_hidden_state
         ids = torch.tensor([[START, *ours_of(filler, text), END]])

@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from nn.test_observe import pair_batch, transformer  # noqa: F401 - a fixture
+from inspection.test_observe import pair_batch, transformer  # noqa: F401 - a fixture
 from torch.testing import assert_close
 
 from jumok.inspection.observe import observe
@@ -30,26 +30,26 @@ def test_weights_and_output_can_be_computed_again_from_the_parts(transformer):  
         assert_close(transformer(batch), plain, rtol=1e-5, atol=1e-5)
     assert len(record.maps) == 8
     for found in record.maps:
-        weights, mixed = by_hand(found.parts)
+        weights, mixed = by_hand(found.details)
         assert_close(weights, found.weights)
-        assert_close(transformer.get_submodule(found.path).output(mixed), found.parts.output)
-        assert not found.parts.query.requires_grad
+        assert_close(transformer.get_submodule(found.path).output(mixed), found.details.output)
+        assert not found.details.query.requires_grad
 
 
 def test_parts_are_cut_with_their_map(transformer):  # noqa: F811
     with observe(transformer, details=True) as record:
         transformer(pair_batch())
     cross = record.of_kind("cross")[1].cut("abc", "defg", row=1)  # the second source has four tokens, its target three
-    weights, _ = by_hand(cross.parts)
+    weights, _ = by_hand(cross.details)
     assert_close(weights, cross.weights)
-    assert cross.parts.output.shape == (3, 12)
-    assert cross.merged([0, 0, 1], [0, 1, 1, 2]).parts is None
+    assert cross.details.output.shape == (3, 12)
+    assert cross.merged([0, 0, 1], [0, 1, 1, 2]).details is None
 
 
 def test_without_details_nothing_more_is_kept(transformer):  # noqa: F811
     with observe(transformer) as record:
         transformer(pair_batch())
-    assert all(found.parts is None for found in record.maps)
+    assert all(found.details is None for found in record.maps)
     assert record.positions == []
 
 
@@ -58,9 +58,9 @@ def test_hypotheses_that_share_a_memory_have_parts_of_their_own(transformer):  #
         state = transformer.start(transformer.encode(pair_batch())).select(torch.tensor([0, 0, 0, 1, 1, 1]))
         transformer.extend(torch.tensor([[4], [5], [6], [7], [8], [9]]), state)
     for found in record.of_kind("cross"):
-        weights, _ = by_hand(found.parts)
+        weights, _ = by_hand(found.details)
         assert_close(weights, found.weights)
-        assert found.parts.output.shape == (6, 1, 12)
+        assert found.details.output.shape == (6, 1, 12)
 
 
 @pytest.mark.parametrize("attend", ["before", "after"])
@@ -74,9 +74,9 @@ def test_a_recurrent_decoders_looks_can_be_computed_again(attention, attend):
     with observe(model, details=True) as record:
         model(pair_batch())
     (found,) = record.maps
-    weights, mixed = by_hand(found.parts)
+    weights, mixed = by_hand(found.details)
     assert_close(weights, found.weights)
-    assert_close(mixed, found.parts.output)
+    assert_close(mixed, found.details.output)
 
 
 def test_positions_are_kept(transformer):  # noqa: F811

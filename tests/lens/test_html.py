@@ -60,11 +60,11 @@ def test_what_is_in_the_page_equals_the_record(explanation):
         assert run["sides"][told["queries"]]["labels"] == list(found.queries)
         assert run["sides"][told["keys"]]["labels"] == list(found.keys)
         for name in ("query", "key", "value", "output"):
-            exact = getattr(found.parts, name)
+            exact = getattr(found.details, name)
             assert_close(arrays[told["parts"][name]].float(), exact, rtol=0, atol=float(exact.abs().max()) / 65000)
-        assert told["parts"]["scale"] == found.parts.scale
-        if found.parts.mask is not None:
-            assert arrays[told["parts"]["mask"]].bool().equal(found.parts.mask)
+        assert told["parts"]["scale"] == found.details.scale
+        if found.details.mask is not None:
+            assert arrays[told["parts"]["mask"]].bool().equal(found.details.mask)
     for told, choice in zip(run["choices"], explanation.choices, strict=True):
         assert (told["token"], told["probability"]) == (choice.token, choice.probability)
         assert [tuple(rival) for rival in told["rivals"]] == list(choice.rivals)
@@ -99,7 +99,9 @@ def test_fewer_bits_are_right_to_half_a_level_and_shorter():
 def test_many_vectors_get_fewer_bits(explanation, monkeypatch):
     view = explanation.view("run")
     numbers = sum(
-        getattr(found.parts, part).numel() for found in view.record.maps for part in ("query", "key", "value", "output")
+        getattr(found.details, part).numel()
+        for found in view.record.maps
+        for part in ("query", "key", "value", "output")
     )
     assert bits_for([view]) == 16
     assert bits_for([replace(view, record=AttentionRecord([]))]) == 16

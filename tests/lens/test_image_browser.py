@@ -175,7 +175,7 @@ def test_the_arithmetic_of_a_patch_and_the_table_of_positions(visit, vit, swin, 
     weights = [float(cell.get_attribute("data-weight")) for cell in tab.locator(".looks .weight").all()]
     assert weights == close(found.weights[1, 6])
     rows = [row.inner_text().replace("−", "-").split("\t") for row in tab.locator(".looks tbody tr").all()]
-    scores = found.parts.key[1] @ found.parts.query[1, 6]
+    scores = found.details.key[1] @ found.details.query[1, 6]
     assert [row[0] for row in rows][:2] == ["class token", "row 1, column 1"]
     assert [float(row[2]) for row in rows] == pytest.approx(scores.tolist(), abs=2e-3)
     assert tab.locator("#saves").is_hidden()

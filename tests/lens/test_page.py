@@ -266,7 +266,7 @@ def test_step_by_step_shows_the_numbers_of_the_forward_pass(visit, made, explain
         tab.click("[data-next]")
     assert tab.locator("[data-next]").is_disabled()
     decoder = found.record.of_kind("decoder")[0]
-    parts = decoder.parts
+    parts = decoder.details
     scores = parts.query[1, 2] @ parts.key[1].T
     rows = [row.inner_text().replace("−", "-").split("\t") for row in tab.locator(".looks tbody tr").all()]
     for place, row in enumerate(rows):

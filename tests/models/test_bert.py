@@ -85,15 +85,15 @@ def test_gaps_are_filled_as_hugging_face_fills_them():
     copy_to(ours, theirs)
     heads = theirs.cls
     for mine, other in (
-        (ours.gap, heads.predictions.transform.dense), (ours.gap_norm, heads.predictions.transform.LayerNorm),
-        (ours.follows, heads.seq_relationship),
+        (ours.transform, heads.predictions.transform.dense), (ours.transform_norm, heads.predictions.transform.LayerNorm),
+        (ours.next_sentence, heads.seq_relationship),
     ):  # fmt: skip
         mine.load_state_dict(other.state_dict())
     ours.project.bias.copy_(heads.predictions.bias)
     answer = ask(theirs, batch)
     assert_close(ours(batch)[batch.source_mask], answer.prediction_logits[batch.source_mask], **CLOSE)
     assert_close(
-        ours.follows(ours.whole(ours.states(batch), batch.source_mask)), answer.seq_relationship_logits, **CLOSE
+        ours.next_sentence(ours.pooled(ours.states(batch), batch.source_mask)), answer.seq_relationship_logits, **CLOSE
     )
 
 
@@ -136,9 +136,9 @@ def test_a_text_as_a_whole_is_its_first_place_or_the_mean_of_its_places():
     states = first.states(batch)
     for row, length in enumerate(LENGTHS.tolist()):
         assert_close(
-            mean.whole(states, batch.source_mask)[row], torch.tanh(mean.first(states[row, :length].mean(dim=0)))
+            mean.pooled(states, batch.source_mask)[row], torch.tanh(mean.first(states[row, :length].mean(dim=0)))
         )
-        assert_close(first.whole(states, batch.source_mask)[row], torch.tanh(first.first(states[row, 0])))
+        assert_close(first.pooled(states, batch.source_mask)[row], torch.tanh(first.first(states[row, 0])))
 
 
 def test_the_segments_are_told_apart():

@@ -13,12 +13,12 @@ from torch.testing import assert_close
 from jumok.config import DecodingConfig
 from jumok.data.text.tokenizer import END, PAD, START
 from jumok.decoding import generate, stream
-from jumok.decoding.state import Memory
 from jumok.errors import ConfigError
 from jumok.inspection.observe import observe
 from jumok.models.seq2seq import Seq2Seq, Seq2SeqConfig, reversing_order
 from jumok.nn.batch import PairBatch
 from jumok.nn.masks import padding_mask
+from jumok.nn.model import Memory
 from jumok.nn.recurrent import RecurrentStack
 from jumok.nn.scores import StateAttention
 from jumok.tasks.pairs import collate

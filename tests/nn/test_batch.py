@@ -32,7 +32,7 @@ def test_parts_have_every_example_once(batch, parts):
                 assert (own is None) if whole is None else torch.equal(own[place], whole[row]), name
         assert len(part) == len(range(number, 5, parts))
         if isinstance(part, MaskedBatch):
-            assert torch.equal(part.answers, part.source[part.gaps])
+            assert torch.equal(part.answers, part.source[part.masked])
     assert sorted(found) == list(range(5))
 
 

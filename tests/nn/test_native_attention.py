@@ -11,6 +11,7 @@ from torch.testing import assert_close
 from jumok.inspection.observe import observe
 from jumok.models.swin import Swin, SwinConfig
 from jumok.native import kernels
+from jumok.native.fast_path import fast_path
 from jumok.nn import attention, native_attention, windows
 from jumok.nn.attention import CrossAttention, SelfAttention
 from jumok.nn.batch import ImageBatch
@@ -21,11 +22,9 @@ pytestmark = pytest.mark.skipif(kernels.kernels() is None, reason="no C compiler
 
 
 @pytest.fixture(autouse=True)
-def one_thread():
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
+def in_a_worker():
+    with fast_path():
+        yield
 
 
 def plainly(query, key, value, heads, *, scale, mask=None, bias=None):
@@ -164,10 +163,9 @@ def test_what_the_kernel_is_not_for_is_left_to_torch(calls):
     SelfAttention(32, 4, kind="encoder", dropout=0.5).train()(x)
     SelfAttention(32, 4, kind="encoder", value_width=16)(x)
     SelfAttention(20, 4, kind="encoder")(torch.randn(2, 5, 20))
-    torch.set_num_threads(2)
-    layer(x)
+    with fast_path(when=False):
+        layer(x)
     assert not calls
-    torch.set_num_threads(1)
     assert not fits(x.double(), 5, 8)
     assert not fits(x, native_attention.LONGEST + 1, 8)
     layer(x)

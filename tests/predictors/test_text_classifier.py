@@ -241,7 +241,7 @@ def test_fine_tuning_takes_the_encoder_and_says_what_is_new(folder, pretrained):
     assert own["project.weight"].shape == (3, 32)
     assert job.notes[0].endswith(f"tensors start from {pretrained}")
     assert job.notes[1] == "new: project.weight, project.bias"
-    assert "gap.weight" in job.notes[2]
+    assert "transform.weight" in job.notes[2]
 
 
 def test_another_tokenizer_or_nothing_in_common_is_refused(folder, pretrained):
@@ -255,12 +255,12 @@ def test_another_tokenizer_or_nothing_in_common_is_refused(folder, pretrained):
 def test_gaps_are_filled_with_words_that_fit(folder, pretrained):
     filler = load_for(Filler, pretrained)
     found = filler.fill("the [MASK] was lovely", top=4)
-    assert len(found.gaps) == 1
-    assert found.gaps[0][0][0] in THINGS
-    assert found.text == f"the {found.gaps[0][0][0]} was lovely"
-    assert [share for _, share in found.gaps[0]] == sorted((share for _, share in found.gaps[0]), reverse=True)
-    assert len(filler.fill("the [MASK] was [MASK]").gaps) == 2
-    with pytest.raises(ConfigError, match=r"'the film' has no gap to fill; write \[MASK\] where a word is missing"):
+    assert len(found.masks) == 1
+    assert found.masks[0][0][0] in THINGS
+    assert found.text == f"the {found.masks[0][0][0]} was lovely"
+    assert [share for _, share in found.masks[0]] == sorted((share for _, share in found.masks[0]), reverse=True)
+    assert len(filler.fill("the [MASK] was [MASK]").masks) == 2
+    with pytest.raises(ConfigError, match=r"'the film' has no mask to fill in; write \[MASK\] where a word is missing"):
         filler.fill("the film")
     with pytest.raises(ConfigError, match="the model takes 16; shorten it"):
         filler.fill("film " * 40 + "[MASK]")

@@ -169,5 +169,5 @@ def test_scores_of_text_agree_with_each_other(writer, tmp_path):
 
 
 def test_a_run_of_another_task_is_refused(run):
-    with pytest.raises(ConfigError, match="is a run of language: use jumok generate, not jumok translate"):
+    with pytest.raises(ConfigError, match="is a run of language-modeling: use jumok generate, not jumok translate"):
         load_for(Translator, run)

@@ -71,14 +71,14 @@ def epochs(task, count):
 def filled(batch):
     """Return the rows as they were before words were hidden."""
     source = batch.source.clone()
-    source[batch.gaps] = batch.answers
+    source[batch.masked] = batch.answers
     return source
 
 
 def whole_texts(batch):
     """Return each row's own tokens, without marks and padding, and which of them are to be found."""
     own = batch.source_mask & (filled(batch) != END) & (filled(batch) != START)
-    return [(row[mine], gaps[mine]) for row, gaps, mine in zip(filled(batch), batch.gaps, own, strict=True)]
+    return [(row[mine], gaps[mine]) for row, gaps, mine in zip(filled(batch), batch.masked, own, strict=True)]
 
 
 # --- gaps
@@ -89,7 +89,7 @@ def test_fifteen_in_a_hundred_are_to_be_found_in_the_papers_ways(folder, options
     task, _ = make(folder, *options)
     batches = epochs(task, 6)
     tokens = sum(len(ids) for batch in batches for ids, _ in whole_texts(batch))
-    shown = torch.cat([batch.source[batch.gaps] for batch in batches])
+    shown = torch.cat([batch.source[batch.masked] for batch in batches])
     answers = torch.cat([batch.answers for batch in batches])
     count = len(answers)
     assert count > 2000, "too few to count"
@@ -102,11 +102,11 @@ def test_fifteen_in_a_hundred_are_to_be_found_in_the_papers_ways(folder, options
     assert (shown >= len(SPECIALS)).all()
     assert ((answers >= len(SPECIALS)) & (answers < task.mark)).all()
     for batch in batches:
-        assert not (batch.source[~batch.gaps] == task.mark).any()
+        assert not (batch.source[~batch.masked] == task.mark).any()
 
 
 def test_the_share_is_the_recipes(folder):
-    task, _ = make(folder, "data.gaps=0.4")
+    task, _ = make(folder, "data.masked=0.4")
     pairs = [pair for batch in epochs(task, 1) for pair in whole_texts(batch)]
     assert all(int(gaps.sum()) == max(1, round(0.4 * len(ids))) for ids, gaps in pairs)
 
@@ -115,7 +115,9 @@ def test_over_the_epochs_every_token_is_hidden_and_none_more_than_others(folder)
     task, _ = make(folder)
     stream = task.batches()
     longest = int(stream.sizes.argmax())
-    hidden = torch.stack([stream.batch(np.array([longest]), epoch).gaps[0] for epoch in range(300)]).float().mean(dim=0)
+    hidden = (
+        torch.stack([stream.batch(np.array([longest]), epoch).masked[0] for epoch in range(300)]).float().mean(dim=0)
+    )
     inner = hidden[1:-1]
     assert hidden[0] == hidden[-1] == 0
     assert len(inner) > 20
@@ -131,14 +133,14 @@ def test_a_seed_draws_the_same_gaps_and_another_seed_others(folder):
     assert len(one) == len(same)
     for batch, again in zip(one, same, strict=True):
         assert torch.equal(batch.source, again.source)
-        assert torch.equal(batch.gaps, again.gaps)
+        assert torch.equal(batch.masked, again.masked)
     assert {tuple(row) for batch in one for row in batch.source.tolist()} != {
         tuple(row) for batch in other for row in batch.source.tolist()
     }
     everything = [
         sorted(tuple(ids.tolist()) for batch in taken for ids, _ in whole_texts(batch)) for taken in (one, other)
     ]
-    assert everything[0] == everything[1], "only the gaps differ, never the text"
+    assert everything[0] == everything[1], "only the masked tokens differ, never the text"
 
 
 @pytest.mark.parametrize("whole_words", [True, False])
@@ -198,15 +200,15 @@ def test_the_only_text_there_is_follows_itself(folder):
 
 
 def loss_by_hand(model, batch, *, smoothing=0.0):
-    """Return the summed loss of the gaps from logits of every place."""
-    return F.cross_entropy(model(batch)[batch.gaps], batch.answers, reduction="sum", label_smoothing=smoothing)
+    """Return the summed loss of the masked tokens from logits of every place."""
+    return F.cross_entropy(model(batch)[batch.masked], batch.answers, reduction="sum", label_smoothing=smoothing)
 
 
 def test_the_loss_is_minus_log_p_of_what_stood_in_the_gaps(folder):
     task, model = make(folder, "model.dropout=0")
     batch = task.batches().take()
     loss = task.loss(model, batch, 0)
-    assert loss.count == len(batch.answers) == int(batch.gaps.sum())
+    assert loss.count == len(batch.answers) == int(batch.masked.sum())
     assert_close(loss.total, loss_by_hand(model, batch), rtol=1e-5, atol=1e-4)
     assert loss.parts["nll"] == pytest.approx(float(loss.total.detach()), rel=1e-5)
     smoothed = task.loss(model.train(), batch, 0)
@@ -218,7 +220,7 @@ def test_which_text_follows_is_added_as_a_mean_to_the_mean(folder):
     task, model = make(folder, "data.next_sentence=true")
     batch = task.batches().take()
     loss = task.loss(model, batch, 0)
-    follows = F.cross_entropy(model.follows(model.whole(model.states(batch), batch.source_mask)), batch.follows)
+    follows = F.cross_entropy(model.next_sentence(model.pooled(model.states(batch), batch.source_mask)), batch.follows)
     assert_close(loss.total / loss.count, loss_by_hand(model, batch) / loss.count + follows, rtol=1e-5, atol=1e-5)
     assert loss.parts["nll"] == pytest.approx(float(loss_by_hand(model, batch).detach()), rel=1e-5)
 
@@ -228,7 +230,7 @@ def test_every_parameter_that_is_asked_learns(folder, next_sentence):
     task, model = make(folder, f"data.next_sentence={next_sentence}")
     task.loss(model.train(), task.batches().take(), 0).total.backward()
     for name, parameter in model.named_parameters():
-        asked = next_sentence == "true" or not name.startswith(("first.", "follows."))
+        asked = next_sentence == "true" or not name.startswith(("first.", "next_sentence."))
         assert (parameter.grad is not None and bool(parameter.grad.abs().sum() > 0)) == asked, name
 
 
@@ -253,14 +255,14 @@ def test_scores_are_those_of_every_gap_by_hand(folder, next_sentence, monkeypatc
     assert sum(len(batch.source) for batch in shown) >= documents == 39
     gaps = sum(len(batch.answers) for batch in shown)
     total = sum(float(loss_by_hand(model, batch)) for batch in shown)
-    right = sum(int((model(batch)[batch.gaps].argmax(dim=1) == batch.answers).sum()) for batch in shown)
+    right = sum(int((model(batch)[batch.masked].argmax(dim=1) == batch.answers).sum()) for batch in shown)
     assert scores["loss"] == pytest.approx(total / gaps, rel=1e-4)
     assert scores["perplexity"] == pytest.approx(math.exp(scores["loss"]))
     assert scores["accuracy"] == pytest.approx(100 * right / gaps)
     assert ("next_sentence" in scores) == next_sentence
     if next_sentence:
         said = [
-            model.follows(model.whole(model.states(batch), batch.source_mask)).argmax(dim=1) == batch.follows
+            model.next_sentence(model.pooled(model.states(batch), batch.source_mask)).argmax(dim=1) == batch.follows
             for batch in shown
         ]
         assert scores["next_sentence"] == pytest.approx(100 * float(torch.cat(said).float().mean()))

@@ -79,11 +79,11 @@ def test_the_answers_are_what_stood_in_the_gaps(corpora, changes):
     for epoch in range(2):
         for indices in batches.plan():
             batch = batches.batch(indices, epoch)
-            assert batch.gaps.sum() == len(batch.answers)
-            assert not (batch.gaps & ~batch.source_mask).any()
+            assert batch.masked.sum() == len(batch.answers)
+            assert not (batch.masked & ~batch.source_mask).any()
             assert len(batch.source) * batch.source.shape[1] <= 120
             filled = batch.source.clone()
-            filled[batch.gaps] = batch.answers
+            filled[batch.masked] = batch.answers
             for row, index in enumerate(indices.tolist()):
                 ids = filled[row][batch.source_mask[row]].tolist()
                 assert ids[0] == START

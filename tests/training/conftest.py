@@ -12,7 +12,7 @@ from torch import nn
 
 from jumok import api
 from jumok.config import TrainingConfig
-from jumok.nn.batch import Rows
+from jumok.nn.batch import Batch
 from jumok.tasks.losses import Loss
 from jumok.training.progress import Reporter
 from jumok.training.trainer import Trainer
@@ -21,7 +21,7 @@ TIMES = ("seconds", "evaluation_seconds")
 
 
 @dataclass(frozen=True)
-class ToyBatch(Rows):
+class ToyBatch(Batch):
     inputs: torch.Tensor
     wanted: torch.Tensor
 

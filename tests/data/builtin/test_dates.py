@@ -78,7 +78,7 @@ def test_no_text_stands_for_two_dates_even_carelessly_typed(year):
             assert meaning.setdefault(text, day) == day, f"{text} is {day} and {meaning[text]}"
 
 
-@pytest.mark.parametrize(("language-modeling", "form"), WRITINGS)
+@pytest.mark.parametrize(("language", "form"), WRITINGS)
 def test_the_month_is_a_word_or_a_number_marked_as_month(language, form):
     mondays = [datetime.date(2026, month, 1) for month in range(1, 13)]
     mondays = [day + datetime.timedelta(days=-day.weekday() % 7) for day in mondays]

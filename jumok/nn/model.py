@@ -1,0 +1,196 @@
+"""What a model is to tasks, trainer and predictors, and what a decoder is to a search.
+
+Model    batch → features → project → logits
+Decoder  inputs → encode → Memory → start → state → extend → logits, state …; search_on: many steps at once, where it can
+
+A base class says what everybody may call; whoever calls never asks which model it has.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar
+
+import torch
+from torch import Tensor, nn
+
+from jumok.nn.batch import ImageBatch, LabelBatch, MaskedBatch
+from jumok.nn.recording import recorder_for
+
+# B sentences · S source · D width · R hypotheses in the making · N sentences of a search · W hypotheses of each
+# T room for tokens · K tokens of a shortlist · E hypotheses that have ended
+
+BatchT = TypeVar("BatchT")
+
+
+class Model(nn.Module, ABC, Generic[BatchT]):
+    """What every model has: a configuration that it is made of, features, and a projection of them to logits."""
+
+    Config: ClassVar[type]  # a class of recipe sections: Model(config) makes the model
+    tasks: ClassVar[tuple[str, ...]] = ()  # that it was made for
+    project: nn.Linear  # features → logits
+
+    @abstractmethod
+    def features(self, batch: BatchT) -> Tensor:
+        """Return what is projected to logits."""
+
+    def forward(self, batch: BatchT) -> Tensor:
+        """Return the logits of a batch."""
+        logits: Tensor = self.project(self.features(batch))
+        return logits
+
+    @property
+    def limit(self) -> int:
+        """The longest sequence the model can take; 0: any."""
+        return 0
+
+    @property
+    def attends_to_source(self) -> bool:
+        """Whether there is attention over a source that an answer is made of."""
+        return False
+
+    @property
+    def embedding_tables(self) -> dict[str, nn.Embedding]:
+        """The tables of token vectors by side (source, target), where files of vectors can be loaded into them."""
+        return {}
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return next(self.parameters()).device
+
+    @property
+    def parameter_count(self) -> int:
+        """How many numbers the model has learnt or will learn."""
+        return sum(parameter.numel() for parameter in self.parameters())
+
+    @property
+    def watched(self) -> bool:
+        """Whether somebody trains or observes the model: then every layer is called as it stands."""
+        return self.training or torch.is_grad_enabled() or recorder_for(self) is not None
+
+
+class ImageReader(Model[ImageBatch]):
+    """A model that reads images."""
+
+    why_no_attention: ClassVar[str] = ""  # a sentence for models that have none to show
+
+    def grid(self, images: Tensor) -> tuple[int, int]:
+        """Return the rows and columns of cells that attention maps over images (B, C, H, W) have."""
+        return images.shape[-2], images.shape[-1]
+
+
+class MaskedReader(Model[MaskedBatch | LabelBatch]):
+    """A model that reads a text both ways and finds its masked tokens."""
+
+    next_sentence: nn.Linear  # pooled text → does the second sentence follow the first?
+
+    @abstractmethod
+    def states(self, batch: MaskedBatch | LabelBatch) -> Tensor:
+        """Return the last layer's states (B, S, D)."""
+
+    @abstractmethod
+    def token_features(self, states: Tensor) -> Tensor:
+        """Return what is projected to find the token of each position: (…, D) of states (…, D)."""
+
+    @abstractmethod
+    def pooled(self, states: Tensor, mask: Tensor) -> Tensor:
+        """Return what stands for a whole text, (B, D), of states (B, S, D) and the mask (B, S) of real positions."""
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What an encoder hands to a decoder: text and images alike."""
+
+    states: Tensor  # (B, S, D), the last layer's
+    mask: Tensor  # (B, S), True = may look
+    layers: tuple[Tensor, ...] = ()  # each layer's states, for decoders that look at equal depth
+    grid: tuple[int, int] | None = None  # rows and columns, where S are the cells of an image
+
+
+class DecoderState(Protocol):
+    """What a decoder remembers of hypotheses. A state that was extended, selected from or joined must not be used again."""
+
+    @property
+    def rows(self) -> int:
+        """How many hypotheses there are."""
+
+    def select(self, rows: Tensor) -> Self:
+        """Return the state of hypotheses rows (R',): reordered, repeated or left out."""
+
+    def join(self, other: Self) -> Self:
+        """Return the state with other's hypotheses after our own."""
+
+
+StateT = TypeVar("StateT", bound=DecoderState)
+
+
+@dataclass
+class OpenHypotheses:
+    """Hypotheses in the making, those of a sentence side by side: a decoder that searches by itself writes into these."""
+
+    next: Tensor  # (R,) tokens chosen last, not yet read by the decoder
+    total: Tensor  # (R,) log-probability so far
+    tokens: Tensor  # (R, T) so far
+    log_probabilities: Tensor  # (R, T) of each token
+    longest: Tensor  # (N,) most tokens
+    ended: Tensor  # (N,) hypotheses that have ended
+
+
+class EndedHypotheses(NamedTuple):
+    """Hypotheses that have ended, in the order in which they did."""
+
+    sentence: Tensor  # (E,) which sentence of the call they belong to
+    length: Tensor  # (E,)
+    total: Tensor  # (E,)
+    tokens: Tensor  # (E, T)
+    log_probabilities: Tensor  # (E, T)
+
+
+class SearchRequest(NamedTuple):
+    """How far a decoder is to search by itself."""
+
+    width: int  # hypotheses of a sentence
+    steps: int  # at most
+    sentences: int  # stop when no more than these are left
+    end: int  # the token that ends a hypothesis
+    never: Sequence[int]  # columns of the logits that are never chosen
+    shortlist: Tensor | None = None  # (K,) the token of each column; None: columns are tokens
+
+
+class SearchResult(NamedTuple, Generic[StateT]):
+    """Where a search stands."""
+
+    hypotheses: OpenHypotheses
+    state: StateT
+    sentences: Tensor  # (N',) where each sentence that goes on stood before
+    ended: EndedHypotheses
+
+
+class Decoder(Model[BatchT], Generic[BatchT, StateT]):
+    """A model that writes one token after another, given what it has read."""
+
+    differentiable_steps: ClassVar[bool] = False  # whether extend can be trained through: scheduled sampling needs it
+    restrictable: ClassVar[bool] = False  # whether logits of a shortlist alone can be had
+
+    @abstractmethod
+    def encode(self, inputs: BatchT) -> Memory:
+        """Read the inputs once."""
+
+    @abstractmethod
+    def start(self, memory: Memory) -> StateT:
+        """Return the state of one empty hypothesis for each sentence."""
+
+    @abstractmethod
+    def extend(self, tokens: Tensor, state: StateT) -> tuple[Tensor, StateT]:
+        """Write tokens (R, n) to the hypotheses; return the next tokens' logits (R, n, V) and the new state."""
+
+    def restrict(self, state: StateT, tokens: Tensor) -> StateT:
+        """Return the state, whose logits will be those of tokens (K,) alone, in their order."""
+        raise AssertionError(f"{type(self).__name__} is not restrictable")
+
+    def search_on(
+        self, state: StateT, hypotheses: OpenHypotheses, request: SearchRequest
+    ) -> SearchResult[StateT] | None:
+        """Go on with a search for some steps; None where the decoder takes one step at a time."""
+        return None
