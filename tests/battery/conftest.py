@@ -61,12 +61,12 @@ CASES = [(name, variant) for name in TRANSLATORS for variant in VARIANTS[name]]
 
 def make_model(name: str, variant: str, **changes):
     torch.manual_seed(5)
-    model_class = MODELS[name].load()
+    built = model_class(name)
     options = {**SIZES[name], **VARIANTS[name][variant], **changes}
-    config = model_class.Config(
+    config = built.Config(
         name=name, source_vocabulary=SOURCE_VOCABULARY, target_vocabulary=TARGET_VOCABULARY, **options
     )
-    return model_class(config).eval()
+    return built(config).eval()
 
 
 def make_batch(source_lengths=(7, 5, 3), target_lengths=(6, 4, 2), extra=0, seed=3) -> PairBatch:

@@ -25,7 +25,7 @@ CASES = [(name, changes) for name in CLASSIFIERS for changes in VARIANTS[name]]
 def model(request):
     name, changes = request.param
     torch.manual_seed(5)
-    built = MODELS[name].load()
+    built = model_class(name)
     return built(built.Config(width=22, vocabulary=VOCABULARY, classes=CLASSES, dropout=0.0, **changes)).eval()
 
 

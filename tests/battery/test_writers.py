@@ -30,7 +30,7 @@ CASES = [(name, variant) for name in WRITERS for variant in VARIANTS[name]]
 
 def make_model(name, variant, **changes):
     torch.manual_seed(5)
-    built = MODELS[name].load()
+    built = model_class(name)
     options = {**SIZES[name], **VARIANTS[name][variant], **changes}
     return built(built.Config(name=name, vocabulary=VOCABULARY, **options)).eval()
 
