@@ -66,6 +66,11 @@ class GPTConfig(TextModelConfig):
         check_multiple("model.width", self.width, "model.heads", self.heads)
         return self
 
+    @property
+    def longest(self) -> int:
+        """The longest text that is read at once."""
+        return self.window
+
 
 class GPT(Decoder[TextBatch, KeyValueCache]):
     """Say what comes next, after every token."""

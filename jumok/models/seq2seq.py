@@ -52,7 +52,6 @@ class Seq2SeqConfig(PairModelConfig):
     reverse_source: bool = Field(False, description="read the source from its last word to its first")
     dropout: float = Field(0.3, ge=0.0, lt=1.0)
     tied: bool = Field(True, description="output projection = target embedding")
-    shared_embeddings: bool = Field(True, description="one table for both sides, where the vocabulary is shared")
 
     @model_validator(mode="after")
     def options_fit(self) -> Self:
@@ -73,6 +72,11 @@ class Seq2SeqConfig(PairModelConfig):
                 "model.context = 'every' is for attention = 'none'; an attention looks at every step anyway"
             )
         return self
+
+    @property
+    def attends_to_source(self) -> bool:
+        """Whether there is attention over the source."""
+        return self.attention != "none"
 
     @property
     def reader_width(self) -> int:
@@ -114,8 +118,8 @@ class Seq2Seq(Decoder[PairBatch, RecurrentState]):
 
     @property
     def attends_to_source(self) -> bool:
-        """Whether there is an attention over the source."""
-        return self.config.attention != "none"
+        """Whether there is attention over the source."""
+        return self.config.attends_to_source
 
     def _table(self, vocabulary: int) -> nn.Embedding:
         table = nn.Embedding(vocabulary, self.config.width)

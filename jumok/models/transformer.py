@@ -67,9 +67,6 @@ class TransformerConfig(PairModelConfig):
         "last", description="the encoder layer that decoders look at"
     )
     tied: bool = Field(True, description="output projection = target embedding")
-    shared_embeddings: bool = Field(True, description="one table for both sides, where the vocabulary is shared")
-    source_embeddings: str = Field("", description="word2vec text file to start from")
-    target_embeddings: str = Field("", description="word2vec text file to start from")
 
     @model_validator(mode="after")
     def sizes_fit(self) -> Self:
@@ -91,6 +88,11 @@ class TransformerConfig(PairModelConfig):
                 f"{self.depths[1]}"
             )
         return self
+
+    @property
+    def attends_to_source(self) -> bool:
+        """Whether there is attention over the source: always."""
+        return True
 
     @property
     def depths(self) -> tuple[int, int]:

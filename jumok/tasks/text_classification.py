@@ -4,12 +4,12 @@ training   text → ids → row → LabelBatch → model → cross-entropy
 answering  text → ids → row → model → probability of each class
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from jumok.config import LabelledData
 from jumok.config.recipe import Recipe
@@ -20,6 +20,8 @@ from jumok.data.text.labelled import LabelledCorpora, LabelStore
 from jumok.data.text.sources import tidy
 from jumok.errors import ConfigError
 from jumok.nn.batch import LabelBatch
+from jumok.nn.model import Model
+from jumok.tasks.base import Direction
 from jumok.tasks.classification import Classification
 from jumok.tasks.examples import Ids, make_row, pad_rows, row_length
 from jumok.tasks.survey import Lengths, Survey, unknown_share, vocabulary_problems
@@ -69,7 +71,9 @@ class LabelBatches:
         return f"{len(batch.source)} texts, the first: {text[:80]!r} → {self.task.labels[int(batch.labels[0])]}"
 
 
-class TextClassification(Classification, TextTask):
+class TextClassification(
+    Classification[Model[LabelBatch], LabelBatch, LabelStore], TextTask[Model[LabelBatch], LabelBatch, LabelStore]
+):
     """The task of naming a text's class."""
 
     Data = LabelledData
@@ -77,7 +81,7 @@ class TextClassification(Classification, TextTask):
     Corpora = LabelledCorpora
     subword_dropout = True
     corpora: LabelledCorpora
-    scores = ("loss", "accuracy", "macro_f1")
+    scores: Mapping[str, Direction] = {"loss": "smaller", "accuracy": "larger", "macro_f1": "larger"}
 
     @property
     def data(self) -> LabelledData:
@@ -85,12 +89,17 @@ class TextClassification(Classification, TextTask):
         return self.corpora.data
 
     @property
+    def labels(self) -> list[str]:
+        """The classes in order."""
+        return self.corpora.labels
+
+    @property
     def size(self) -> str:
         """How much there is to learn from."""
         return f"{len(self.corpora.train):,} texts, {len(self.labels)} classes"
 
     def notes(self) -> list[str]:
-        """Return what a user should know of the data before a run, a line each."""
+        """Return what a user should know of the data before a run, one line each."""
         skipped = self.corpora.train.skipped
         return [f"{skipped:,} training examples have no text and are left out"] if skipped else []
 
@@ -100,10 +109,10 @@ class TextClassification(Classification, TextTask):
         full = recipe.with_sizes(vocabulary=vocabulary, classes=len(self.labels))
         return replace(full, data=self.data.model_copy(update={"labels": self.labels}))
 
-    def check_fits(self, model: nn.Module) -> None:
+    def check_fits(self, model: Model[LabelBatch]) -> None:
         """Refuse what cannot work before training starts."""
         super().check_fits(model)
-        limit = int(getattr(model, "limit", 0))
+        limit = model.limit
         if limit and self.data.max_length > limit:
             raise ConfigError(
                 f"data.max_length = {self.data.max_length} is more than the model's {limit} positions; "
@@ -130,10 +139,10 @@ class TextClassification(Classification, TextTask):
 
     @torch.inference_mode()
     def logits(
-        self, model: nn.Module, store: LabelStore, progress: Callable[[int], None] = lambda done: None
+        self, model: Model[LabelBatch], store: LabelStore, progress: Callable[[int], None] = lambda done: None
     ) -> tuple[Tensor, Tensor]:
         """Return logits (N, classes) and the true classes (N,) of a store, in its order."""
-        lengths, device = self.lengths(store.sides), next(model.parameters()).device
+        lengths, device = self.lengths(store.sides), model.device
         found = torch.zeros(len(store), len(self.labels))
         for indices in plan_batches(lengths, batch_tokens=max(BATCH_TOKENS, int(lengths.max())), seed=0, epoch=0):
             found[torch.from_numpy(indices)] = model(self.batch(store, indices).to(device)).float().cpu()
@@ -148,8 +157,8 @@ class TextClassification(Classification, TextTask):
             sides.append([np.asarray(ids, dtype=np.int64) for ids in self.tokenizer.encode(tidied)])
         return list(zip(*sides, strict=True))
 
-    def survey(self) -> Survey:
-        """Return the data at a glance, for the doctor."""
+    def survey(self) -> Survey[LabelBatch]:
+        """Return the data at a glance, for `check`."""
         store, held_out, training = self.corpora.train, self.open_split("val"), self.recipe.training
         lengths = self.lengths(store.sides)
         plan = plan_batches(lengths, batch_tokens=training.batch_tokens, seed=training.seed, epoch=0)
