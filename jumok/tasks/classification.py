@@ -60,7 +60,7 @@ class Classification(Task[ModelT, ClassifiedT, ClassifiedStoreT], Generic[ModelT
         logits, wanted = model(batch).float(), self.wanted(batch)
         total = F.cross_entropy(logits, wanted, reduction="sum", label_smoothing=smoothing)
         plain = F.cross_entropy(logits.detach(), wanted, reduction="sum")
-        return Loss(total, len(wanted), {"nll": float(plain)})
+        return Loss(total, len(wanted), {"nll": plain})
 
     def wanted(self, batch: ClassifiedT) -> Tensor:
         """Return the classes (B,) of a batch, or how much of each class (B, classes) is in an example."""

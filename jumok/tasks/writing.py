@@ -51,7 +51,7 @@ class Answer:
 def token_loss(model: Model[Any], features: Tensor, targets: Tensor, *, smoothing: float) -> Loss:
     """Return the summed loss of targets (N,) given features (N, D)."""
     total, plain = vocabulary_loss(features, model.project, targets, smoothing=smoothing)
-    return Loss(total, len(features), {"nll": float(plain)})
+    return Loss(total, len(features), {"nll": plain})
 
 
 class WritingTask(Task[DecoderT, TargetT, StoreT], Generic[DecoderT, TargetT, StoreT, InputT]):
@@ -101,7 +101,7 @@ class WritingTask(Task[DecoderT, TargetT, StoreT], Generic[DecoderT, TargetT, St
         logits = sampled_logits(model, batch, ratio)[batch.target_mask].float()  # (N, V)
         total = F.cross_entropy(logits, targets, reduction="sum", label_smoothing=smoothing)
         plain = F.cross_entropy(logits.detach(), targets, reduction="sum")
-        return Loss(total, len(targets), {"nll": float(plain)})
+        return Loss(total, len(targets), {"nll": plain})
 
     def answer(
         self,

@@ -79,7 +79,7 @@ class TrainingStep(Generic[ModelT, BatchT]):
         with self._precision():
             loss: Loss = self.loss(batch.to(self.device), step)
         loss.total.backward()  # type: ignore[no-untyped-call]
-        return Sums(float(loss.total.detach()), loss.count, loss.parts)
+        return Sums(float(loss.total.detach()), loss.count, {name: float(part) for name, part in loss.parts.items()})
 
     def _precision(self) -> AbstractContextManager[object]:
         if self.config.precision == "bf16":
