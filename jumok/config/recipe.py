@@ -12,7 +12,7 @@ from typing import Any
 
 import tomli_w
 
-from jumok.config import DecodingConfig, ModelConfig, Section, TokenizerConfig, TrainingConfig
+from jumok.config import DataConfig, DataFile, DecodingConfig, ModelConfig, TokenizerConfig, TrainingConfig
 from jumok.errors import ConfigError, did_you_mean
 
 SECTIONS = ("data", "tokenizer", "model", "training", "decoding")
@@ -31,7 +31,7 @@ class Recipe:
     """The checked contents of a recipe."""
 
     task: str
-    data: Section
+    data: DataConfig[DataFile]
     tokenizer: TokenizerConfig
     model: ModelConfig
     training: TrainingConfig
@@ -63,7 +63,7 @@ def read_recipe(
     recipe: str | Path,
     overrides: Sequence[str] = (),
     *,
-    data_class: Callable[[str], type[Section]],
+    data_class: Callable[[str], type[DataConfig[DataFile]]],
     model_class: Callable[[str], type[ModelConfig]],
 ) -> Recipe:
     """Return the recipe in a file, or shipped under a name, with overrides like 'model.width=256' applied."""
@@ -115,7 +115,7 @@ def apply_override(raw: dict[str, Any], override: str) -> None:
 def build_recipe(
     raw: Mapping[str, Any],
     *,
-    data_class: Callable[[str], type[Section]],
+    data_class: Callable[[str], type[DataConfig[DataFile]]],
     model_class: Callable[[str], type[ModelConfig]],
 ) -> Recipe:
     """Return the checked recipe of a raw dict."""

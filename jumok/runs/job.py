@@ -15,8 +15,8 @@ from torch import nn
 
 from jumok.catalogue import model_class, task_class
 from jumok.config.recipe import Recipe, differences, find_recipe, shipped_recipes
-from jumok.data.corpora import Progress
-from jumok.data.text.parallel import data_folders
+from jumok.data.corpora import ProgressCallback
+from jumok.data.files import data_folders
 from jumok.errors import ConfigError, RunError
 from jumok.lens.film import forget_frames
 from jumok.runs.device import choose_device
@@ -115,7 +115,7 @@ def prepare_job(
     out: str | Path | None = None,
     overrides: Sequence[str] = (),
     resume: bool = False,
-    progress: Progress = silent,
+    progress: ProgressCallback = silent,
 ) -> Job:
     """Return the training run of a recipe, ready to start or to go on."""
     given, path = load_recipe(recipe, tuple(overrides)), find_recipe(recipe)

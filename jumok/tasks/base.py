@@ -7,8 +7,9 @@ from typing import Any, ClassVar, Self
 
 from torch import nn
 
+from jumok.config import Split
 from jumok.config.recipe import Recipe
-from jumok.data.corpora import Progress, Split
+from jumok.data.corpora import ProgressCallback
 from jumok.data.text.tokenizer import Tokenizer
 from jumok.errors import ConfigError
 
@@ -35,7 +36,7 @@ class Task(ABC):
         folders: Sequence[Path],
         *,
         tokenizers: Mapping[str, Tokenizer] | None = None,
-        progress: Progress = lambda what, done: None,
+        progress: ProgressCallback = lambda what, done: None,
     ) -> Self:
         """Return the task of a recipe; what the data must give first is made where it is not given."""
 

@@ -15,10 +15,10 @@ from torch import Tensor, nn
 
 from jumok.config import ImageData, TokenizerConfig, TrainingConfig
 from jumok.config.recipe import Recipe
-from jumok.data.corpora import Progress
+from jumok.data.corpora import ProgressCallback
 from jumok.data.images.decode import Pixels
 from jumok.data.images.image_corpora import ImageCorpora
-from jumok.data.images.image_store import ImageStore
+from jumok.data.images.image_store import LabelledImageStore
 from jumok.data.text.tokenizer import Tokenizer
 from jumok.errors import ConfigError
 from jumok.nn.batch import ImageBatch
@@ -48,7 +48,7 @@ class ImageClassification(Classification):
         folders: Sequence[Path],
         *,
         tokenizers: Mapping[str, Tokenizer] | None = None,
-        progress: Progress = lambda what, done: None,
+        progress: ProgressCallback = lambda what, done: None,
     ) -> Self:
         """Return the task of a recipe; its images are decoded when needed."""
         assert isinstance(recipe.data, ImageData)
@@ -71,7 +71,7 @@ class ImageClassification(Classification):
     @property
     def size(self) -> str:
         """How much there is to learn from."""
-        side, channels = self.corpora.looks
+        side, channels = self.corpora.image_shape
         colour = "colour" if channels == 3 else "grey"
         return f"{len(self.corpora.train):,} images of {side} × {side} pixels, {colour}, {len(self.labels)} classes"
 
@@ -87,7 +87,7 @@ class ImageClassification(Classification):
 
     def complete(self, recipe: Recipe) -> Recipe:
         """Return the recipe with the size, channels and classes of the data, and how its pixels are normalised."""
-        size, channels = self.corpora.looks
+        size, channels = self.corpora.image_shape
         full = recipe.with_sizes(image_size=size, channels=channels, classes=len(self.labels))
         train = self.corpora.train  # decoded now: what does not fit has been told
         mean, deviation = self.data.mean or train.mean, self.data.deviation or train.deviation
@@ -116,7 +116,7 @@ class ImageClassification(Classification):
 
     @torch.inference_mode()
     def logits(
-        self, model: nn.Module, store: ImageStore, progress: Callable[[int], None] = lambda done: None
+        self, model: nn.Module, store: LabelledImageStore, progress: Callable[[int], None] = lambda done: None
     ) -> tuple[Tensor, Tensor]:
         """Return logits (N, classes) and the true classes (N,) of a store, in its order."""
         found = []
@@ -138,13 +138,13 @@ class ImageClassification(Classification):
     def survey(self) -> Survey:
         """Return the data at a glance, for the doctor."""
         store, held_out, batches = self.corpora.train, self.open_split("val"), self.batches()
-        side = self.corpora.looks[0]
+        side = self.corpora.image_shape[0]
         survey = Survey(
             unit="images",
             largest_batch=batches.take(),
             largest=(batches.batch_size, side, side),
-            batches_an_epoch=batches.batches_an_epoch,
-            tokens_an_epoch=batches.batches_an_epoch * batches.batch_size,
+            batches_per_epoch=batches.batches_per_epoch,
+            tokens_per_epoch=batches.batches_per_epoch * batches.batch_size,
             counts={
                 name: {"kept": len(found), "broken": found.broken} | self.counts(found)
                 for name, found in {"train": store, **held_out}.items()

@@ -11,7 +11,8 @@ import numpy as np
 import torch
 
 from jumok.config import MaskedTextData
-from jumok.data.text.batching import BatchStream, plan_batches
+from jumok.data.stream import Place
+from jumok.data.text.batching import TokenBudgetStream
 from jumok.data.text.documents import TextStore
 from jumok.data.text.tokenizer import SPECIALS, Tokenizer
 from jumok.nn.batch import MaskedBatch
@@ -57,8 +58,8 @@ def chunks(store: TextStore, longest: int) -> tuple[Ids, Ids]:
     return starts, np.minimum(longest, np.repeat(ends, pieces) - starts)
 
 
-class MaskedBatches:
-    """The endless stream of training batches, each a pure function of seed, epoch and place."""
+class MaskedBatches(TokenBudgetStream[MaskedBatch]):
+    """The stream of training texts with masked tokens; an example is a chunk of a document."""
 
     def __init__(
         self,
@@ -70,34 +71,23 @@ class MaskedBatches:
         batch_tokens: int,
         seed: int,
     ) -> None:
-        self.store, self.tokenizer, self.data, self.longest, self.seed = store, tokenizer, data, longest, seed
+        super().__init__(batch_tokens=batch_tokens, seed=seed)
+        self.store, self.tokenizer, self.data, self.longest = store, tokenizer, data, longest
         self.starts, self.sizes = chunks(store, longest - MARKS)
         lengths = self.sizes + (MARKS if data.next_sentence else MARKS - 1)
-        self.lengths = np.stack([lengths, lengths], axis=1)
-        self.batch_tokens = batch_tokens
-        self.stream = BatchStream(lambda epoch: self.lengths, batch_tokens=batch_tokens, seed=seed)
+        self._lengths = np.stack([lengths, lengths], axis=1)
 
-    @property
-    def position(self) -> tuple[int, int]:
-        """Epoch and place in it of the next batch."""
-        return self.stream.position
+    def lengths(self, epoch: int) -> Ids:
+        """Return the (N, 2) lengths of rows, the same in every epoch and twice the same: a row is one text."""
+        return self._lengths
 
-    def seek(self, epoch: int, index: int) -> None:
-        """Go to a position."""
-        self.stream.seek(epoch, index)
-
-    def take(self) -> MaskedBatch:
-        """Return the next batch."""
-        epoch, indices = next(self.stream)
-        return self.batch(indices, epoch)
-
-    def plan(self) -> list[Ids]:
-        """Return the batches of the first epoch."""
-        return plan_batches(self.lengths, batch_tokens=self.batch_tokens, seed=self.seed, epoch=0)
+    def batch_at(self, place: Place) -> MaskedBatch:
+        """Return the batch at a place."""
+        return self.batch(self.indices(place), place[0])
 
     def in_order(self) -> Iterator[MaskedBatch]:
         """Yield one pass over everything, with masked tokens that are always the same: for scores."""
-        return (self.batch(indices, 0) for indices in self.plan())
+        return (self.batch(indices, 0) for indices in self.planned(0))
 
     def batch(self, indices: Ids, epoch: int) -> MaskedBatch:
         """Return the batch of some chunks as an epoch sees them."""

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from jumok.config.recipe import Recipe
-from jumok.data.corpora import Progress
+from jumok.data.corpora import ProgressCallback
 from jumok.data.text.tokenizer import Tokenizer
 from jumok.errors import ConfigError
 from jumok.tasks.base import Task, refuse_batch_size
@@ -28,7 +28,7 @@ class TextTask(Task):
         folders: Sequence[Path],
         *,
         tokenizers: Mapping[str, Tokenizer] | None = None,
-        progress: Progress = lambda what, done: None,
+        progress: ProgressCallback = lambda what, done: None,
     ) -> Self:
         """Return the task of a recipe; its tokenizer is trained where none is given, its data read when needed."""
         assert isinstance(recipe.data, cls.Data)

@@ -14,14 +14,14 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from jumok.cache import cached_folder
+from jumok.cache import cache_key, cached_folder
 from jumok.config import DecodingConfig, ParallelData
 from jumok.config.recipe import Recipe
-from jumok.data.corpora import Progress
+from jumok.data.corpora import ProgressCallback
 from jumok.data.files import find_file
-from jumok.data.store import PairStore
 from jumok.data.text.batching import plan_batches, refuse_too_long
 from jumok.data.text.mixture import Mixture
+from jumok.data.text.pair_store import PairStore
 from jumok.data.text.parallel import ParallelCorpora
 from jumok.data.text.sources import tidy
 from jumok.data.text.tokenizer import END, PAD, START, Tokenizer
@@ -75,7 +75,7 @@ class Translation(Task):
         folders: Sequence[Path],
         *,
         tokenizers: Mapping[str, Tokenizer] | None = None,
-        progress: Progress = lambda what, done: None,
+        progress: ProgressCallback = lambda what, done: None,
     ) -> Self:
         """Return the task of a recipe; its tokenizers are trained where none are given, its data read when needed."""
         assert isinstance(recipe.data, ParallelData)
@@ -105,7 +105,7 @@ class Translation(Task):
         counts, mixture = self.corpora.train.counts, self.mixture
         notes = [str(counts)] if counts.dropped else []
         if mixture is not None:
-            names = [f"{corpus.label} × {corpus.weight:g}" for corpus in self.data.train]
+            names = [f"{corpus.title} × {corpus.weight:g}" for corpus in self.data.train]
             shares = [f"{count:,} of {name}" for count, name in zip(mixture.drawn(0), names, strict=True)]
             notes.append(f"an epoch draws {sum(mixture.drawn(0)):,} pairs: {', '.join(shares)}")
         return notes
@@ -292,7 +292,8 @@ class Translation(Task):
                 progress=lambda done: corpora.progress(what, done),
             ).save(folder)
 
-        key = f"shortlist-{self.fingerprint.rpartition('-')[2]}-{each}"
+        sides = [self.source_tokenizer.fingerprint, self.target_tokenizer.fingerprint]
+        key = cache_key("shortlist", self.fingerprint, sides, each)
         shortlist = Shortlist.load(cached_folder(key, build))
         return [torch.from_numpy(shortlist.tokens(ids)) for ids in sources]
 

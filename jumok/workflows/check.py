@@ -63,7 +63,7 @@ def examine(recipe: Recipe, task: Any, model: nn.Module) -> Report:
         parameters=sum(parameter.numel() for parameter in model.parameters()),
         largest=survey.largest,
         padding=survey.padding,
-        steps_an_epoch=max(survey.batches_an_epoch // recipe.training.accumulate, 1),
+        steps_an_epoch=max(survey.batches_per_epoch // recipe.training.accumulate, 1),
         problems=list(survey.problems),
     )
     _try_out(report, recipe, task, model, survey)
@@ -111,7 +111,7 @@ def _try_out(report: Report, recipe: Recipe, task: Any, model: nn.Module, survey
                 if seconds > LONGEST_TRIAL:
                     break
     report.tokens_a_second = tokens / max(seconds, 1e-9) if tokens else 0.0
-    report.seconds_an_epoch = survey.tokens_an_epoch / report.tokens_a_second if tokens else 0.0
+    report.seconds_an_epoch = survey.tokens_per_epoch / report.tokens_a_second if tokens else 0.0
     report.seconds_in_all = report.seconds_an_epoch * training.steps / report.steps_an_epoch
 
 

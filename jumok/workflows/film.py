@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from jumok.config import DecodingConfig
-from jumok.data.store import PairStore
+from jumok.data.text.pair_store import PairStore
 from jumok.data.text.tokenizer import END
 from jumok.decoding.workers import one_thread
 from jumok.errors import RunError

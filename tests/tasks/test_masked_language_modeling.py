@@ -327,7 +327,7 @@ def test_the_survey_counts_what_there_is(folder):
     survey, batches = task.survey(), epochs(task, 1)
     assert survey.counts["train"]["documents"] == 120
     assert survey.counts["val.txt"]["documents"] == 30
-    assert survey.batches_an_epoch == len(batches)
-    assert survey.tokens_an_epoch == pytest.approx(sum(len(batch.answers) for batch in batches), rel=0.1)
+    assert survey.batches_per_epoch == len(batches)
+    assert survey.tokens_per_epoch == pytest.approx(sum(len(batch.answers) for batch in batches), rel=0.1)
     assert survey.largest_batch.cells == max(batch.cells for batch in batches)
     assert survey.lengths["text"].longest == max(batch.source.shape[1] for batch in batches) <= 43

@@ -7,8 +7,8 @@ from PIL import Image
 from jumok.config import ImageData
 from jumok.data.images import image_store as image_store
 from jumok.data.images.image_corpora import ImageCorpora
-from jumok.data.images.image_store import ImageStore, build_image_store
-from jumok.data.images.listing import Entry
+from jumok.data.images.image_store import ImageStore, LabelledImageStore, build_classes, build_image_store
+from jumok.data.images.listing import ImageEntry
 from jumok.errors import ConfigError, DataError
 
 
@@ -19,15 +19,21 @@ def entries(tmp_path):
     for number in range(40):
         path = tmp_path / f"{number}.png"
         Image.new("L", (5 + number % 3, 6), number * 6).save(path)
-        found.append(Entry(path.name, "even" if number % 2 == 0 else "odd", path))
+        found.append(ImageEntry(path.name, "even" if number % 2 == 0 else "odd", path))
     return found
 
 
 def build(entries, folder, **changes):
     folder.mkdir()
     options = {"size": 4, "channels": 1, "fit": "crop", "progress": lambda done: None} | changes
-    build_image_store(entries, ["even", "odd"], folder, **options)
+    build_image_store(entries, folder, **options)
     return ImageStore(folder)
+
+
+def labelled(images, entries, labels, folder):
+    folder.mkdir()
+    build_classes(images, entries, labels, folder)
+    return LabelledImageStore.open(images, folder)
 
 
 @pytest.mark.parametrize("processes", [False, True])
@@ -39,7 +45,8 @@ def test_images_stand_in_their_order(entries, tmp_path, monkeypatch, processes):
     store = build(entries, tmp_path / "store", progress=done.append)
     assert store.pixels.shape == (40, 4, 4, 1)
     assert store.pixels[:, 0, 0, 0].tolist() == [number * 6 for number in range(40)]
-    assert store.classes.tolist() == [0, 1] * 20
+    assert store.names == [f"{number}.png" for number in range(40)]
+    assert labelled(store, entries, ["even", "odd"], tmp_path / "classes").classes.tolist() == [0, 1] * 20
     assert done[-1] == 40
     assert store.mean == pytest.approx([np.mean(np.arange(40) * 6 / 255)], abs=1e-6)
     assert store.deviation == pytest.approx([np.std(np.arange(40) * 6 / 255)], abs=1e-6)
@@ -68,7 +75,7 @@ def test_a_damaged_store_is_told(entries, tmp_path):
     build(entries, tmp_path / "store")
     content = (tmp_path / "store" / "pixels").read_bytes()
     (tmp_path / "store" / "pixels").write_bytes(content[:-3])
-    with pytest.raises(DataError, match="are damaged; run jumok cache --clear"):
+    with pytest.raises(DataError, match=r"is damaged \(pixels has 637 bytes, not 640\); run jumok cache --clear"):
         ImageStore(tmp_path / "store")
 
 
@@ -108,14 +115,14 @@ def test_a_limit_draws_some(tmp_path):
         _ = corpora(tmp_path, limit=99, hold_out=10).train
 
 
-def test_looks_are_those_of_the_first_image_that_opens(tmp_path):
+def test_the_shape_is_that_of_the_first_image_that_opens(tmp_path):
     write_classes(tmp_path)
-    assert corpora(tmp_path).looks == (6, 3)
-    assert corpora(tmp_path, size=9).looks == (9, 3)
-    assert corpora(tmp_path, channels=1).looks == (6, 1)
+    assert corpora(tmp_path).image_shape == (6, 3)
+    assert corpora(tmp_path, size=9).image_shape == (9, 3)
+    assert corpora(tmp_path, channels=1).image_shape == (6, 1)
     for file in sorted((tmp_path / "all" / "dark").iterdir())[:3]:
         file.write_bytes(b"broken")
-    assert corpora(tmp_path).looks == (6, 3)
+    assert corpora(tmp_path).image_shape == (6, 3)
 
 
 def test_the_cache_knows_a_changed_file(tmp_path):
