@@ -173,7 +173,7 @@ def test_a_second_half_that_does_not_follow_is_another_texts_end(folder):
     texts = [stream.chunk(index)[0].tolist() for index in range(len(stream.starts))]
     seen = {0: 0, 1: 0}
     for epoch in range(3):
-        for indices in stream.plan():
+        for indices in stream.plan(0):
             batch = stream.batch(indices, epoch)
             rows = zip(filled(batch), batch.source_mask, batch.segments, batch.follows.tolist(), indices, strict=True)
             for row, mask, segments, follow, index in rows:

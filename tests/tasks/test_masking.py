@@ -77,7 +77,7 @@ def test_chunks_cover_every_document_once(corpora):
 def test_the_answers_are_what_stood_in_the_gaps(corpora, changes):
     batches = stream(corpora, **changes)
     for epoch in range(2):
-        for indices in batches.plan():
+        for indices in batches.plan(0):
             batch = batches.batch(indices, epoch)
             assert batch.masked.sum() == len(batch.answers)
             assert not (batch.masked & ~batch.source_mask).any()
@@ -96,7 +96,7 @@ def test_the_answers_are_what_stood_in_the_gaps(corpora, changes):
 
 def test_half_of_the_second_texts_do_not_follow_and_segments_tell_them_apart(corpora):
     batches = stream(corpora, next_sentence=True)
-    follows = torch.cat([batches.batch(indices, epoch).follows for epoch in range(6) for indices in batches.plan()])
+    follows = torch.cat([batches.batch(indices, epoch).follows for epoch in range(6) for indices in batches.plan(0)])
     assert 0.4 < follows.float().mean() < 0.62
     batch = batches.take()
     for row in range(len(batch.source)):
@@ -108,7 +108,7 @@ def test_half_of_the_second_texts_do_not_follow_and_segments_tell_them_apart(cor
 
 def test_gaps_differ_by_epoch_and_seed_but_any_position_can_be_sought(corpora):
     batches = stream(corpora)
-    indices = batches.plan()[0]
+    indices = batches.plan(0)[0]
     first, again, later = (batches.batch(indices, epoch) for epoch in (0, 0, 1))
     assert torch.equal(first.source, again.source)
     assert not torch.equal(first.source, later.source)
