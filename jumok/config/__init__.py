@@ -1,4 +1,4 @@
-"""The schema of a recipe: one class a section."""
+"""The schema of a recipe: one class per section."""
 
 from jumok.config.data import DataConfig, DataFile, Split
 from jumok.config.decoding import DecodingConfig

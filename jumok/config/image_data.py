@@ -42,7 +42,7 @@ class Augment(Section):
     )
     flip: bool = Field(False, description="mirror left and right, half of the time")
     policy: int = Field(
-        0, ge=0, description="so many operations drawn an image: turns, shears, shifts, tones (RandAugment)"
+        0, ge=0, description="so many operations drawn for each image: turns, shears, shifts, tones (RandAugment)"
     )
     policy_strength: float = Field(0.3, ge=0.0, le=1.0, description="how far they go")
     jitter: Share = Field(0.0, description="brightness, contrast and colour by a factor drawn from 1 ± this")
@@ -69,7 +69,7 @@ class ImageData(DataConfig[ImageFiles]):
     hold_out: int = Field(
         0, ge=0, description="images taken from train for val where val has no files; 0 = 5 %, at most 5000"
     )
-    size: int = Field(0, ge=0, description="pixels a side; 0 = that of the first training image")
+    size: int = Field(0, ge=0, description="pixels per side; 0 = that of the first training image")
     channels: Literal[0, 1, 3] = Field(0, description="1 = grey, 3 = colour; 0 = that of the first training image")
     fit: Literal["crop", "squeeze", "pad"] = Field("crop", description="how an image that is not square becomes so")
     mean: list[float] = Field([], max_length=3, description="of each channel, 0 to 1; of the training data where empty")

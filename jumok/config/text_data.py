@@ -16,7 +16,7 @@ A_SET_OR_FILES = '[data] needs either set = "NAME" (a built-in set, see jumok li
 class Corpus(DataFile):
     """Parallel text: two files of lines, or one table with a column for each side, perhaps a built-in one."""
 
-    source: str = Field("", description="file with one source sentence a line (.gz allowed)")
+    source: str = Field("", description="file with one source sentence per line (.gz allowed)")
     target: str = Field("", description="file with the translations, line by line (.gz allowed)")
     file: str = Field("", description="one .tsv, .csv, .jsonl or .parquet with both sides (.gz allowed)")
     set: str = Field("", description="a built-in table instead of files: phrasebook (English, Korean)")
@@ -28,7 +28,8 @@ class Corpus(DataFile):
 
     @model_validator(mode="after")
     def one_kind_of_file(self) -> Self:
-        given = [key for key in ("source", "target", "file", "set") if getattr(self, key)]
+        sources = {"source": self.source, "target": self.target, "file": self.file, "set": self.set}
+        given = [key for key, value in sources.items() if value]
         if given not in (["source", "target"], ["file"], ["set"]):
             raise ConfigError(
                 "a corpus needs either source and target (two files of lines), file (one table) or set (a built-in table); "
@@ -147,7 +148,7 @@ class TextData(DataConfig[TextFile]):
     val: list[TextFile] = Field([], description="files to score during training", json_schema_extra=one_or_its_name)
     test: list[TextFile] = Field([], description="files for the final score", json_schema_extra=one_or_its_name)
     documents: Literal["file", "paragraph", "line"] = Field(
-        "file", description="what a document is in plain text; a table has one a row"
+        "file", description="what a document is in plain text; a table has one per row"
     )
     hold_out: float = Field(
         0.05, gt=0.0, lt=1.0, description="share of the training text taken for val where val has no files"
@@ -167,17 +168,17 @@ class TextData(DataConfig[TextFile]):
 
 
 class MaskedTextData(TextData):
-    """Running text with words hidden, to be found."""
+    """Running text with masked tokens to predict."""
 
-    masked: float = Field(0.15, gt=0.0, lt=1.0, description="share of tokens to be found")
-    whole_words: bool = Field(False, description="hide all tokens of a word together")
+    masked: float = Field(0.15, gt=0.0, lt=1.0, description="share of tokens to predict")
+    whole_words: bool = Field(False, description="mask all tokens of a word together")
     next_sentence: bool = Field(False, description="also ask whether the second half of a text follows the first")
 
     @model_validator(mode="after")
     def texts_are_apart_anyway(self) -> Self:
         if self.separate:
             raise ConfigError(
-                "data.separate is for the language task, which packs documents into blocks; here each text is a row of "
+                "data.separate is for language-modeling, which packs documents into blocks; here each text is a row of "
                 "its own: take it out"
             )
         return self

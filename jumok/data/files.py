@@ -89,7 +89,7 @@ def read_lines(path: Path) -> Iterator[str]:
     except OSError as error:
         raise unreadable(path, error) from None
     if number == 0:
-        raise DataError(f"{path} is empty; a file with one sentence or row a line is needed.")
+        raise DataError(f"{path} is empty; a file with one sentence or row per line is needed.")
 
 
 def _open(path: Path) -> gzip.GzipFile | BufferedReader:

@@ -83,8 +83,7 @@ class Job:
                 done = trainer.train()
             finally:
                 reporter.close()
-                if hasattr(self.batches, "close"):  # processes that prepare batches ahead
-                    self.batches.close()
+                self.batches.close()
         if trainer.stop_signal:
             reporter.note(f"step {done.step:,} is saved. Go on with:\n  {self.command}")
         return not trainer.stop_signal

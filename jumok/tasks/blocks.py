@@ -16,7 +16,7 @@ from jumok.nn.batch import TextBatch
 
 
 def cut_block(store: TextStore, starts: np.ndarray, length: int, *, separate: bool) -> TextBatch:
-    """Return the blocks of length tokens that begin at starts (B,), and what comes next at each place."""
+    """Return the blocks of length tokens that begin at starts (B,), and the next token at each place."""
     places = starts[:, None] + np.arange(length + 1)  # (B, T + 1)
     ids = torch.from_numpy(store.ids[places].astype(np.int64))
     documents = None
@@ -58,7 +58,7 @@ class BlockBatches(Stream[TextBatch]):
 
 
 def blocks_in_order(store: TextStore, window: int, *, batch_tokens: int, separate: bool) -> Iterator[TextBatch]:
-    """Yield all of a store, every token to be said exactly once, in blocks of window tokens; the last may be shorter."""
+    """Yield a whole store in blocks of window tokens, each token predicted exactly once; the last block may be shorter."""
     whole = store.tokens // window * window
     rows = max(batch_tokens // window, 1)
     starts = np.arange(0, whole, window)

@@ -1,11 +1,10 @@
-"""Masked text: which tokens are hidden, behind what, and the batches of them (Devlin et al. 2019, section 3.1).
+"""Masked text: which tokens are masked, by what, and the batches of them (Devlin et al. 2019, section 3.1).
 
 documents → chunks that fit the model → masks drawn anew each epoch → rows → MaskedBatch
-Of the tokens to be found, eight in ten are hidden behind the mask token, one becomes another token, one stays.
+Of ten tokens to predict, eight become the mask token, one becomes another token, one stays.
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import torch
@@ -16,16 +15,15 @@ from jumok.data.text.batching import TokenBudgetStream
 from jumok.data.text.documents import TextStore
 from jumok.data.text.tokenizer import SPECIALS, Tokenizer
 from jumok.nn.batch import MaskedBatch
-from jumok.tasks.examples import MARKS, make_row, pad_rows
+from jumok.tasks.examples import MARKS, Ids, make_row, pad_rows
 
-Ids = np.ndarray[Any, Any]
-HIDDEN, REPLACED = 0.8, 0.1  # shares; the rest stays as it is
+MASKED, REPLACED = 0.8, 0.1  # shares; the rest stays as it is
 
 
-def hide(
+def mask_tokens(
     ids: Ids, begins: Ids, *, share: float, whole_words: bool, vocabulary: int, generator: np.random.Generator
 ) -> tuple[Ids, Ids]:
-    """Return ids (n,) with masked tokens, and where they are (n,); begins is 1 where a token begins a word."""
+    """Return ids (n,) with some masked, and which are to predict (n,); begins is 1 where a token begins a word."""
     wanted = max(1, round(share * len(ids)))
     if whole_words:
         word = np.cumsum(begins) - begins[0]
@@ -33,7 +31,7 @@ def hide(
         sizes = np.bincount(word)[order]
         after = np.cumsum(sizes)
         last = int(np.searchsorted(after, wanted))  # its word may be longer than what is still wanted
-        # It is taken as often as keeps the share right: always would hide too much, never would spare long words.
+        # It is taken as often as keeps the share right: always would mask too much, never would spare long words.
         if generator.random() * sizes[last] < after[last] - wanted:
             fitting = np.flatnonzero(sizes <= wanted)
             order = order[fitting[:1]] if last == 0 and len(fitting) else order[: max(last, 1)]  # one word at least
@@ -44,9 +42,9 @@ def hide(
         chosen = np.zeros(len(ids), dtype=bool)
         chosen[generator.permutation(len(ids))[:wanted]] = True
     fate = generator.random(len(ids))
-    hidden = np.where(chosen & (fate < HIDDEN), vocabulary, ids)  # the mark stands behind the tokenizer's own tokens
+    masked = np.where(chosen & (fate < MASKED), vocabulary, ids)  # the mask token stands behind the tokenizer's own
     others = generator.integers(len(SPECIALS), vocabulary, len(ids))
-    return np.where(chosen & (fate >= HIDDEN) & (fate < HIDDEN + REPLACED), others, hidden), chosen
+    return np.where(chosen & (fate >= MASKED) & (fate < MASKED + REPLACED), others, masked), chosen
 
 
 def chunks(store: TextStore, longest: int) -> tuple[Ids, Ids]:
@@ -102,7 +100,7 @@ class MaskedBatches(TokenBudgetStream[MaskedBatch]):
                 if not follow:
                     other = int(generator.integers(len(self.starts) - 1))
                     ids, begins = self._other_end(ids, begins, cut, other + (other >= index))  # never its own end
-            hidden, chosen = hide(
+            replaced, chosen = mask_tokens(
                 ids,
                 begins,
                 share=self.data.masked,
@@ -110,7 +108,7 @@ class MaskedBatches(TokenBudgetStream[MaskedBatch]):
                 vocabulary=len(self.tokenizer),
                 generator=generator,
             )
-            row, second = make_row(hidden[:cut], hidden[cut:], self.longest)
+            row, second = make_row(replaced[:cut], replaced[cut:], self.longest)
             place = np.zeros(len(row), dtype=bool)
             place[1 : 1 + cut] = chosen[:cut]
             place[second : second + len(ids) - cut] = chosen[cut:]

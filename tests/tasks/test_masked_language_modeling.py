@@ -302,7 +302,7 @@ def test_a_model_that_knows_nothing_pays_the_log_of_the_vocabulary_and_the_mark(
 
 
 def test_what_is_for_other_tasks_is_refused(folder):
-    with pytest.raises(ConfigError, match=r"data\.separate is for the language task"):
+    with pytest.raises(ConfigError, match=r"data\.separate is for language-modeling"):
         make(folder, "data.separate=true")
     with pytest.raises(ConfigError, match=r"for translation.*; take it out of \[tokenizer\]"):
         make(folder, "tokenizer.dropout=0.1")

@@ -24,7 +24,7 @@ from jumok.data.images.listing import ImageEntry, load_entry
 from jumok.data.store import map_array, read_facts, refuse_damage, write_facts
 from jumok.errors import DataError
 
-CHUNK = 256  # images a process decodes before it hands them over
+CHUNK = 256  # images that a process decodes before it hands them over
 NAMED = 5  # broken images that are named; the rest are counted
 ENOUGH = 2 * CHUNK  # fewer images are decoded here, without other processes
 

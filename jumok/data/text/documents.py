@@ -66,7 +66,7 @@ class TextStore:
 
     @property
     def tokens(self) -> int:
-        """Tokens to be said: all but the end token before the first document."""
+        """Tokens to predict: all but the end token before the first document."""
         return len(self.ids) - 1
 
 

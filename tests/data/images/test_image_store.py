@@ -79,6 +79,27 @@ def test_a_damaged_store_is_told(entries, tmp_path):
         ImageStore(tmp_path / "store")
 
 
+def test_classes_belong_to_the_images_that_are_left(entries, tmp_path):
+    for number in (0, 3, 4):
+        entries[number].source.write_bytes(b"no image")
+    images = build(entries, tmp_path / "store")
+    assert images.names[:3] == ["1.png", "2.png", "5.png"]
+    store = labelled(images, entries, ["odd", "even"], tmp_path / "classes")
+    assert store.classes[:4].tolist() == [0, 1, 0, 1]
+    assert len(store) == len(images) == 37
+    assert (store.broken, store.named, store.names) == (3, images.named, images.names)
+    assert store.pixels is images.pixels
+    assert (store.mean, store.deviation) == (images.mean, images.deviation)
+
+
+def test_classes_that_do_not_fit_the_images_are_told(entries, tmp_path):
+    images = build(entries, tmp_path / "store")
+    labelled(images, entries, ["even", "odd"], tmp_path / "classes")
+    (tmp_path / "classes" / "classes").write_bytes(bytes(4 * 39))
+    with pytest.raises(DataError, match=r"is damaged \(39 classes for 40 images\); run jumok cache --clear"):
+        LabelledImageStore.open(images, tmp_path / "classes")
+
+
 def write_classes(folder, count=60):
     for number in range(count):
         place = folder / "all" / ("dark" if number % 2 else "light")
@@ -141,3 +162,27 @@ def test_numbers_are_sorted_as_numbers(tmp_path):
         (tmp_path / "all" / name).mkdir(parents=True)
         Image.new("L", (4, 4)).save(tmp_path / "all" / name / "a.png")
     assert corpora(tmp_path).labels == ["2", "9", "10"]
+
+
+def test_other_labels_decode_no_image_anew(tmp_path, monkeypatch):
+    monkeypatch.setenv("JUMOK_CACHE", str(tmp_path / "cache"))
+    write_classes(tmp_path)
+    rows = [f"{path.relative_to(tmp_path)},{path.parent.name}" for path in sorted((tmp_path / "all").rglob("*.png"))]
+    told = []
+
+    def table(name, labels):
+        changed = [row.rsplit(",", 1)[0] + f",{label}" for row, label in zip(rows, labels, strict=True)]
+        (tmp_path / f"{name}.csv").write_text("image,label\n" + "\n".join(changed) + "\n")
+        source = {"file": f"{name}.csv", "image": "image", "label": "label"}
+        data = ImageData(train=[source], val=[source])
+        return ImageCorpora(data, [tmp_path], lambda what, done: told.append(what))
+
+    first = table("first", ["a", "b"] * 30)
+    assert first.train.classes.tolist() == [0, 1] * 30
+    assert told
+    told.clear()
+    second = table("second", ["c", "a", "b"] * 20)
+    assert second.train.classes.tolist() == [2, 0, 1] * 20
+    assert second.train.images.folder == first.train.images.folder
+    assert not told
+    assert second.fingerprint != first.fingerprint, "a run on other labels is another run"
