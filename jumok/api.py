@@ -24,7 +24,7 @@ from jumok.training.average import model_tensors
 from jumok.training.checkpoint import Checkpoints
 
 if TYPE_CHECKING:
-    from jumok.data.corpora import Progress
+    from jumok.data.corpora import ProgressCallback
     from jumok.export.parity import Parity
     from jumok.lens.film import Film
     from jumok.workflows.check import Report
@@ -200,7 +200,11 @@ def compare(
 
 
 def check(
-    recipe: str | Path, *, data: str | Path | None = None, overrides: Sequence[str] = (), progress: "Progress" = silent
+    recipe: str | Path,
+    *,
+    data: str | Path | None = None,
+    overrides: Sequence[str] = (),
+    progress: "ProgressCallback" = silent,
 ) -> "Report":
     """Examine a recipe and its data before a run; writes nothing but the cache."""
     from jumok.workflows.check import examine

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import tomli_w
 
-from jumok.config import DataConfig, DecodingConfig, ModelConfig, Section, TokenizerConfig, TrainingConfig
+from jumok.config import DataConfig, DataFile, DecodingConfig, ModelConfig, Section, TokenizerConfig, TrainingConfig
 from jumok.errors import ConfigError, did_you_mean
 
 ALWAYS = ("data", "model", "training")  # sections of every recipe
@@ -32,7 +32,7 @@ class RecipeShape(Protocol):
     """What a task says of its recipes."""
 
     @property
-    def Data(self) -> type[DataConfig]:  # noqa: N802 - the name of a class
+    def Data(self) -> type[DataConfig[DataFile]]:  # noqa: N802 - the name of a class
         """The class of its [data]."""
 
     @property
@@ -45,7 +45,7 @@ class Recipe:
     """The checked contents of a recipe. A task has [tokenizer] and [decoding] only where it uses them."""
 
     task: str
-    data: DataConfig
+    data: DataConfig[DataFile]
     model: ModelConfig
     training: TrainingConfig
     optional: Mapping[str, Section]

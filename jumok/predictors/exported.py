@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from jumok.config import DecodingConfig
-from jumok.data.store import PairStore
+from jumok.data.text.pair_store import PairStore
 from jumok.errors import ConfigError, MissingExtraError, RunError
 from jumok.export.ctranslate2 import ids_of, names_of
 from jumok.predictors.explanation import Explanation

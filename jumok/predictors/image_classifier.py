@@ -15,7 +15,7 @@ from torch import Tensor
 
 from jumok.config import ImageFiles
 from jumok.data.images.decode import BrokenImageError, Pixels, open_image, to_pixels
-from jumok.data.images.image_store import ImageStore
+from jumok.data.images.image_store import LabelledImageStore
 from jumok.data.images.listing import SUFFIXES
 from jumok.errors import DataError
 from jumok.inspection.observe import observe
@@ -132,11 +132,11 @@ class ImageClassifier(Classifier):
         note = "" if record.maps else NO_ATTENTION_BUT_MIXING if mixes else NO_ATTENTION_BUT_CONVOLUTIONS
         return ImageExplanation(verdict, pixels, record, heat_of(record), source, note)
 
-    def own(self, source: Path, target: Path | None = None) -> ImageStore:
+    def own(self, source: Path, target: Path | None = None) -> LabelledImageStore:
         """Return the images of a folder of class folders, or of a file of many, of one's own."""
-        return self.task.corpora.source_store(ImageFiles(file=str(source.absolute())))
+        return self.task.corpora.own_store(ImageFiles(file=str(source.absolute())))
 
-    def beside(self, store: ImageStore) -> dict[str, Any]:
+    def beside(self, store: LabelledImageStore) -> dict[str, Any]:
         """Return how many images could not be read, and the accuracy of always saying the commonest class."""
         common = np.bincount(store.classes).max() / len(store)
         return {"broken": store.broken, "baselines": {"majority": 100.0 * float(common)}}

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from jumok.config import Corpus, DecodingConfig
-from jumok.data.store import PairStore
+from jumok.data.text.pair_store import PairStore
 from jumok.data.text.sources import tidy
 from jumok.data.text.tokenizer import END, PAD, START
 from jumok.decoding.engine import stream
@@ -262,7 +262,7 @@ class Translator(Predictor):
         """Return the pairs of two files of one's own."""
         names = str(source.absolute()), str(target and target.absolute())
         corpus = Corpus(source=names[0], target=names[1], to=self.language())
-        return self.task.corpora.corpus_store(corpus)
+        return self.task.corpora.own_store(corpus)
 
     def score(self, store: PairStore, options: DecodingConfig, progress: Callable[[int], None]) -> dict[str, Any]:
         """Return BLEU and others of pairs."""

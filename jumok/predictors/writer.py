@@ -145,7 +145,7 @@ class Writer(Predictor):
 
     def own(self, source: Path, target: Path | None = None) -> TextStore:
         """Return the text of a file of one's own."""
-        return self.task.corpora.file_store(TextFile(file=str(source.absolute()), name=source.name))
+        return self.task.corpora.own_store(TextFile(file=str(source.absolute()), name=source.name))
 
     def score(self, store: TextStore, options: DecodingConfig, progress: Callable[[int], None]) -> dict[str, Any]:
         """Return loss, perplexity and bits a byte and a character of a text."""

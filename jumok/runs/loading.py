@@ -93,7 +93,7 @@ def _load(opened: Run, *, checkpoint: str, device: str, engine: str, int8: bool)
 
 def exported_folder(run: Run, checkpoint: Path) -> Path:
     """Return the folder of a run's own export of a checkpoint, made if there is none."""
-    from jumok.cache import cached_folder
+    from jumok.cache import cache_key, cached_folder
     from jumok.data.files import content_hash
     from jumok.workflows.export import export_run
 
@@ -101,7 +101,7 @@ def exported_folder(run: Run, checkpoint: Path) -> Path:
         export_run(load(run.folder, checkpoint=checkpoint.name), folder, kind="ctranslate2")
 
     if run.facts.get("shipped"):  # nothing is written where jumok is installed
-        key = f"ctranslate2-{content_hash([checkpoint / 'model.safetensors'])[:32]}"
+        key = cache_key("ctranslate2", content_hash([checkpoint / "model.safetensors"]))
         return cached_folder(key, lambda place: make(place / "model")) / "model"
     folder = run.folder / "ctranslate2" / checkpoint.resolve().name
     if not Run.exists(folder):

@@ -12,9 +12,9 @@ from typing import Any, ClassVar, Generic, Literal, Protocol, Self, TypeVar
 
 import torch
 
-from jumok.config import DataConfig
+from jumok.config import DataConfig, DataFile, Split
 from jumok.config.recipe import Recipe
-from jumok.data.corpora import Corpora, ProgressCallback, Split
+from jumok.data.corpora import Corpora, ProgressCallback
 from jumok.data.stream import Stream
 from jumok.data.text.tokenizer import Tokenizer
 from jumok.errors import ConfigError
@@ -48,7 +48,7 @@ class Pending(Protocol[BatchT_co]):
 class Task(ABC, Generic[ModelT, BatchT, StoreT]):
     """What is to be learnt: from data to batches and a loss, from answers to scores."""
 
-    Data: ClassVar[type[DataConfig]]  # the class of its [data]
+    Data: ClassVar[type[DataConfig[DataFile]]]  # the class of its [data]
     sections: ClassVar[tuple[str, ...]] = ()  # of a recipe that it uses beside data, model and training
     tokenizer_names: ClassVar[tuple[str, ...]] = ()  # a run keeps a file for each
     unit: ClassVar[str]  # what the loss is counted over

@@ -76,7 +76,7 @@ class ImageClassification(Classification[ImageReader, ImageBatch, LabelledImageS
     @property
     def size(self) -> str:
         """How much there is to learn from."""
-        side, channels = self.corpora.looks
+        side, channels = self.corpora.image_shape
         colour = "colour" if channels == 3 else "grey"
         return f"{len(self.corpora.train):,} images of {side} × {side} pixels, {colour}, {len(self.labels)} classes"
 
@@ -92,7 +92,7 @@ class ImageClassification(Classification[ImageReader, ImageBatch, LabelledImageS
 
     def complete(self, recipe: Recipe) -> Recipe:
         """Return the recipe with the size, channels and classes of the data, and how its pixels are normalised."""
-        size, channels = self.corpora.looks
+        size, channels = self.corpora.image_shape
         full = recipe.with_sizes(image_size=size, channels=channels, classes=len(self.labels))
         train = self.corpora.train  # decoded now: what does not fit has been told
         mean, deviation = self.data.mean or train.mean, self.data.deviation or train.deviation
@@ -144,13 +144,13 @@ class ImageClassification(Classification[ImageReader, ImageBatch, LabelledImageS
     def survey(self) -> Survey[PendingImages]:
         """Return the data at a glance, for `check`."""
         store, held_out, batches = self.corpora.train, self.open_split("val"), self.batches()
-        side = self.corpora.looks[0]
+        side = self.corpora.image_shape[0]
         survey = Survey(
             unit="images",
             largest_batch=batches.take(),
             largest=(batches.batch_size, side, side),
-            batches_an_epoch=batches.batches_an_epoch,
-            tokens_an_epoch=batches.batches_an_epoch * batches.batch_size,
+            batches_per_epoch=batches.batches_per_epoch,
+            tokens_per_epoch=batches.batches_per_epoch * batches.batch_size,
             counts={
                 name: {"kept": len(found), "broken": found.broken} | self.counts(found)
                 for name, found in {"train": store, **held_out}.items()

@@ -110,8 +110,8 @@ class LanguageModeling(TextTask[Writes, TextBatch, TextStore]):
             unit="documents",
             largest_batch=batches.take(),
             largest=(batches.rows, batches.length),
-            batches_an_epoch=batches.batches_an_epoch,
-            tokens_an_epoch=store.tokens,
+            batches_per_epoch=batches.batches_per_epoch,
+            tokens_per_epoch=store.tokens,
             counts={
                 label: {"documents": found.documents, "tokens": found.tokens, "characters": found.characters}
                 for label, found in {"train": store, **held_out}.items()

@@ -129,20 +129,20 @@ class MaskedLanguageModeling(TextTask[MaskedReader, MaskedBatch, TextStore]):
     def survey(self) -> Survey[MaskedBatch]:
         """Return the data at a glance, for `check`."""
         store, held_out, batches = self.corpora.train, self.open_split("val"), self.batches()
-        plan = batches.plan()
-        largest = largest_batch(batches.lengths, plan)
+        plan, lengths = batches.plan(0), batches.lengths(0)
+        largest = largest_batch(lengths, plan)
         survey = Survey(
             unit="documents",
             largest_batch=batches.batch(largest, 0),
-            largest=(len(largest), int(batches.lengths[largest].max())),
-            batches_an_epoch=len(plan),
-            tokens_an_epoch=round(self.data.masked * int(batches.sizes.sum())),
-            padding=padding_share(batches.lengths, plan),
+            largest=(len(largest), int(lengths[largest].max())),
+            batches_per_epoch=len(plan),
+            tokens_per_epoch=round(self.data.masked * int(batches.sizes.sum())),
+            padding=padding_share(lengths, plan),
             counts={
                 label: {"documents": found.documents, "tokens": found.tokens, "characters": found.characters}
                 for label, found in {"train": store, **held_out}.items()
             },
-            lengths={"text": Lengths.of(batches.lengths[:, 0])},
+            lengths={"text": Lengths.of(lengths[:, 0])},
             samples=[
                 (self.tokenizer.labels(batches.chunk(number)[0][:40].tolist()),)
                 for number in np.unique([0, len(batches.starts) // 2, len(batches.starts) - 1]).tolist()

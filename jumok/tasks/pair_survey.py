@@ -3,8 +3,8 @@
 from dataclasses import asdict
 
 from jumok.config import TokenizerConfig
-from jumok.data.store import PairStore
 from jumok.data.text.batching import largest_batch, padding_share, plan_batches
+from jumok.data.text.pair_store import PairStore
 from jumok.data.text.tokenizer import Tokenizer
 from jumok.nn.batch import PairBatch
 from jumok.tasks.pairs import Ids, collate
@@ -33,8 +33,8 @@ def survey_pairs(
         unit="pairs",
         largest_batch=collate([(store.source[i], store.target[i]) for i in drawn[largest]]),
         largest=(len(largest), *longest),
-        batches_an_epoch=len(plan),
-        tokens_an_epoch=int(lengths[:, 1].sum()),
+        batches_per_epoch=len(plan),
+        tokens_per_epoch=int(lengths[:, 1].sum()),
         padding=padding_share(lengths, plan),
         counts={"train": asdict(store.counts)} | {label: asdict(found.counts) for label, found in held_out.items()},
         lengths={side: Lengths.of(store.lengths[:, number]) for number, side in enumerate(SIDES)},

@@ -37,8 +37,8 @@ class Survey(Generic[BatchT_co]):
     unit: str  # what examples are called: pairs, documents
     largest_batch: BatchT_co  # the batch with the most positions, which needs the most memory
     largest: tuple[int, ...]  # its rows, then its longest source and target, or its only length
-    batches_an_epoch: int
-    tokens_an_epoch: int  # that the loss counts
+    batches_per_epoch: int
+    tokens_per_epoch: int  # that the loss counts
     padding: float = 0.0
     counts: dict[str, dict[str, int]] = field(default_factory=dict)  # split → read, kept and why others were dropped
     lengths: dict[str, Lengths] = field(default_factory=dict)  # side → lengths of the training split

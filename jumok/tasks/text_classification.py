@@ -13,9 +13,7 @@ from torch import Tensor
 
 from jumok.config import LabelledData
 from jumok.config.recipe import Recipe
-from jumok.data.store import TokenSide
-from jumok.data.text.batching import BatchStream, largest_batch, padding_share, plan_batches
-from jumok.data.text.epochs import EpochSides
+from jumok.data.text.batching import largest_batch, padding_share, plan_batches
 from jumok.data.text.labelled import LabelledCorpora, LabelStore
 from jumok.data.text.sources import tidy
 from jumok.errors import ConfigError
@@ -23,52 +21,14 @@ from jumok.nn.batch import LabelBatch
 from jumok.nn.model import Model
 from jumok.tasks.base import Direction
 from jumok.tasks.classification import Classification
-from jumok.tasks.examples import Ids, make_row, pad_rows, row_length
+from jumok.tasks.examples import Ids
+from jumok.tasks.label_batches import LabelBatches, Sides, label_batch, label_lengths
 from jumok.tasks.survey import Lengths, Survey, unknown_share, vocabulary_problems
 from jumok.tasks.text import TextTask
 
 # B batch · S tokens
 
 BATCH_TOKENS = 8192  # of an evaluation
-Sides = tuple[TokenSide, ...]  # the texts and the second texts
-
-
-class LabelBatches:
-    """The endless stream of training batches, each a pure function of seed, epoch and place."""
-
-    def __init__(self, task: "TextClassification", store: LabelStore) -> None:
-        training, dropout = task.recipe.training, task.recipe.tokenizer.dropout
-        self.task, self.store = task, store
-        self.sides = EpochSides(
-            store.sides,
-            (task.tokenizer, task.tokenizer),
-            (dropout, dropout),
-            seed=training.seed,
-            longest=task.data.max_length,
-            progress=lambda done, total: task.corpora.progress(f"cutting {total:,} words into other subwords", done),
-        )
-        self.stream = BatchStream(
-            lambda epoch: task.lengths(self.sides.epoch(epoch)), batch_tokens=training.batch_tokens, seed=training.seed
-        )
-
-    @property
-    def position(self) -> tuple[int, int]:
-        """Epoch and place in it of the next batch."""
-        return self.stream.position
-
-    def seek(self, epoch: int, index: int) -> None:
-        """Go to a position."""
-        self.stream.seek(epoch, index)
-
-    def take(self) -> LabelBatch:
-        """Return the next batch."""
-        epoch, indices = next(self.stream)
-        return self.task.batch(self.store, indices, self.sides.epoch(epoch))
-
-    def describe(self, batch: LabelBatch) -> str:
-        """Return a batch's size and its first example, for a message."""
-        text = self.task.tokenizer.decode(batch.source[0][batch.source_mask[0]].tolist())
-        return f"{len(batch.source)} texts, the first: {text[:80]!r} → {self.task.labels[int(batch.labels[0])]}"
 
 
 class TextClassification(
@@ -121,21 +81,25 @@ class TextClassification(
 
     def lengths(self, sides: Sides) -> Ids:
         """Return the (N, 2) lengths of rows, twice the same: both texts stand in one row."""
-        first, second = sides
-        lengths = row_length(first.lengths, second.lengths, self.data.max_length)
-        return np.stack([lengths, lengths], axis=1)
+        return label_lengths(sides, longest=self.data.max_length)
 
     def batch(self, store: LabelStore, indices: Sequence[int] | Ids, sides: Sides | None = None) -> LabelBatch:
         """Return the batch of some examples, their texts as an epoch sees them or as they are stored."""
-        first, second = sides or store.sides
-        rows = [make_row(first[i], second[i], self.data.max_length) for i in indices]
-        source, mask, segments = pad_rows(rows)
-        labels = torch.from_numpy(store.classes[np.asarray(indices)].astype(np.int64))
-        return LabelBatch(source, mask, labels, segments)
+        return label_batch(sides or store.sides, store.classes, indices, longest=self.data.max_length)
 
     def batches(self) -> LabelBatches:
         """Return the stream of training batches."""
-        return LabelBatches(self, self.corpora.train)
+        training, progress = self.recipe.training, self.corpora.progress
+        return LabelBatches(
+            self.corpora.train,
+            self.tokenizer,
+            self.labels,
+            batch_tokens=training.batch_tokens,
+            seed=training.seed,
+            max_length=self.data.max_length,
+            subword_dropout=self.recipe.tokenizer.dropout,
+            progress=lambda done, total: progress(f"cutting {total:,} words into other subwords", done),
+        )
 
     @torch.inference_mode()
     def logits(
@@ -167,8 +131,8 @@ class TextClassification(
             unit="texts",
             largest_batch=self.batch(store, largest),
             largest=(len(largest), int(lengths[largest].max())),
-            batches_an_epoch=len(plan),
-            tokens_an_epoch=len(store),
+            batches_per_epoch=len(plan),
+            tokens_per_epoch=len(store),
             padding=padding_share(lengths, plan),
             counts={
                 name: {"kept": len(found), "without text": found.skipped} | self.counts(found)

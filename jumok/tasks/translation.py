@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from jumok.cache import cached_folder
+from jumok.cache import cache_key, cached_folder
 from jumok.config import DecodingConfig, PairModelConfig, ParallelData
 from jumok.config.recipe import Recipe
 from jumok.data.corpora import ProgressCallback
@@ -103,7 +103,7 @@ class Translation(WritingTask[Translates, PairBatch, PairStore, Ids]):
         counts, mixture = self.corpora.train.counts, self.mixture
         notes = [str(counts)] if counts.dropped else []
         if mixture is not None:
-            names = [f"{corpus.label} × {corpus.weight:g}" for corpus in self.data.train]
+            names = [f"{corpus.title} × {corpus.weight:g}" for corpus in self.data.train]
             shares = [f"{count:,} of {name}" for count, name in zip(mixture.drawn(0), names, strict=True)]
             notes.append(f"an epoch draws {sum(mixture.drawn(0)):,} pairs: {', '.join(shares)}")
         return notes
@@ -245,7 +245,8 @@ class Translation(WritingTask[Translates, PairBatch, PairStore, Ids]):
                 progress=lambda done: corpora.progress(what, done),
             ).save(folder)
 
-        key = f"shortlist-{self.fingerprint.rpartition('-')[2]}-{each}"
+        sides = [self.source_tokenizer.fingerprint, self.target_tokenizer.fingerprint]
+        key = cache_key("shortlist", self.fingerprint, sides, each)
         shortlist = Shortlist.load(cached_folder(key, build))
         return [torch.from_numpy(shortlist.tokens(ids)) for ids in items]
 
