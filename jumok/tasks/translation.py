@@ -27,12 +27,13 @@ from jumok.data.text.sources import tidy
 from jumok.data.text.tokenizer import END, PAD, START, Tokenizer
 from jumok.decoding.engine import generate
 from jumok.decoding.hypotheses import Hypothesis
+from jumok.decoding.requests import Marks, Request
 from jumok.errors import ConfigError
 from jumok.evaluation.text import mean_scores
 from jumok.inspection.observe import observe
 from jumok.inspection.record import mean_over_heads
 from jumok.nn.batch import PairBatch
-from jumok.nn.embeddings import load_word2vec
+from jumok.nn.model import Decoder
 from jumok.tasks.base import Task, refuse_batch_size
 from jumok.tasks.losses import Loss, vocabulary_loss
 from jumok.tasks.pair_survey import survey_pairs
@@ -40,6 +41,7 @@ from jumok.tasks.pairs import Ids, PairBatches, collate
 from jumok.tasks.scheduled import sampled_logits, teacher_forcing_ratio
 from jumok.tasks.shortlist import MOST, Shortlist, learn
 from jumok.tasks.survey import Survey
+from jumok.tasks.word2vec import load_word2vec
 
 # B batch · S source · T target
 
@@ -256,26 +258,30 @@ class Translation(Task):
         """Return the translations of each source's ids, best first."""
         forced = self.target_tokenizer.encode([tidy(p, self.data.lowercase) for p in prefixes]) if prefixes else None
         limit = int(getattr(model, "limit", 0))
+        shortlists = self.shortlists(model, sources, options.shortlist) if options.shortlist else None
+        requests = [
+            Request(
+                ids[: limit - 1] if limit else ids,
+                len(ids) + 1,
+                prefix=forced[number] if forced else (),
+                shortlist=shortlists[number] if shortlists else None,
+            )
+            for number, ids in enumerate(sources)
+        ]
         found = generate(
             model,  # type: ignore[arg-type]
-            [ids[: limit - 1] for ids in sources] if limit else sources,
+            requests,
             collate=self.source_batch(model),
-            lengths=[len(ids) + 1 for ids in sources],
             options=options,
-            start=START,
-            end=END,
-            pad=PAD,
-            prefixes=forced,
-            limit=limit,
+            marks=Marks(START, END, PAD),
             progress=progress,
             observed_extend=covering(model) if options.coverage_penalty else None,
-            shortlists=self.shortlists(model, sources, options.shortlist) if options.shortlist else None,
         )
         return [[self.write(hypothesis) for hypothesis in hypotheses] for hypotheses in found]
 
     def shortlists(self, model: nn.Module, sources: Sequence[Ids], each: int) -> list[Tensor]:
         """Return the target tokens worth trying for each source: learnt from the training data at the first use."""
-        if not hasattr(model, "restrict"):
+        if not (isinstance(model, Decoder) and model.restrictable):
             raise ConfigError(
                 f"decoding.shortlist: '{self.recipe.model.name}' always tries its whole vocabulary; set 0"
             )

@@ -40,7 +40,7 @@ class Camera:
     def __call__(self, model: nn.Module, step: int) -> None:
         """Keep where the model looks at this step."""
         task, device = self.task, next(model.parameters()).device
-        with one_thread(len(self.ids), model):
+        with one_thread(len(self.ids), model):  # type: ignore[arg-type]
             with observe(model) as record:
                 model(collate(self.ids).to(device))
             answers = task.answer(model, [source for source, _ in self.ids], options=DecodingConfig(beam=1))
