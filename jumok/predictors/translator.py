@@ -15,6 +15,7 @@ from jumok.data.text.pair_store import PairStore
 from jumok.data.text.sources import tidy
 from jumok.data.text.tokenizer import END, PAD, START
 from jumok.decoding.engine import stream
+from jumok.decoding.requests import Marks, Request
 from jumok.decoding.workers import one_thread, portions, processes_for, share
 from jumok.errors import ConfigError, DataError
 from jumok.evaluation.text import score_by_length, score_texts, tokenization
@@ -114,7 +115,7 @@ class Translator(Predictor):
         count = processes_for(len(sources), wanted=options.workers, portion=options.batch_size, device=device)
         if count == 1 or options.sample:  # what is drawn depends on a sentence's place in the call
             rows = min(len(sources), options.batch_size) * options.beam
-            with one_thread(rows, self.model):
+            with one_thread(rows, self.model):  # type: ignore[arg-type]
                 return self.task.answer(self.model, sources, options=options, prefixes=prefixes, progress=progress)
 
         def answer(portion: Sequence[int]) -> list[list[Answer]]:
@@ -176,15 +177,10 @@ class Translator(Predictor):
         shown = ""
         tokens = stream(
             self.model,  # type: ignore[arg-type]
-            ids,
+            Request(ids, len(ids) + 1, prefix=self._target_ids(prefix)),
             collate=self.task.source_batch(self.model),
-            length=len(ids) + 1,
             options=options or self.options,
-            start=START,
-            end=END,
-            pad=PAD,
-            prefix=self._target_ids(prefix),
-            limit=int(getattr(self.model, "limit", 0)),
+            marks=Marks(START, END, PAD),
         )
         whole = ""
         for token, _ in tokens:

@@ -24,7 +24,11 @@ UNUSED = {  # sections that tasks had without using them
     "text-classification": ("decoding",),
     "masked-language-modeling": ("decoding",),
 }
-TENSORS = ((r"(^|/)gap\.", r"\1transform."), (r"(^|/)gap_norm\.", r"\1transform_norm."), (r"(^|/)follows\.", r"\1next_sentence."))
+TENSORS = (
+    (r"(^|/)gap\.", r"\1transform."),
+    (r"(^|/)gap_norm\.", r"\1transform_norm."),
+    (r"(^|/)follows\.", r"\1next_sentence."),
+)
 
 Value = TypeVar("Value")
 

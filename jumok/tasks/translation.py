@@ -23,7 +23,7 @@ from jumok.data.text.pair_store import PairStore
 from jumok.data.text.parallel import ParallelCorpora
 from jumok.data.text.sources import tidy
 from jumok.data.text.tokenizer import Tokenizer
-from jumok.data.text.word2vec import load_word2vec
+from jumok.tasks.word2vec import load_word2vec
 from jumok.errors import ConfigError
 from jumok.evaluation.text import mean_scores
 from jumok.inspection.film import Shot
