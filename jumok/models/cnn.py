@@ -67,6 +67,7 @@ class CNN(ImageReader):
 
     Config = CNNConfig
     tasks = ("image-classification",)
+    why_no_attention = "This model has no attention to show: its convolutions see the same neighbourhood everywhere."
 
     def __init__(self, config: CNNConfig) -> None:
         super().__init__()

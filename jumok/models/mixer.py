@@ -76,6 +76,7 @@ class Mixer(ImageReader):
 
     Config = MixerConfig
     tasks = ("image-classification",)
+    why_no_attention = "This model has no attention to show: it mixes places in the same way for all images."
 
     def __init__(self, config: MixerConfig) -> None:
         super().__init__()

@@ -17,6 +17,7 @@ from jumok.config.recipe import Recipe
 from jumok.tasks.survey import Lengths, Problem, Survey
 from jumok.training.memory import peak_memory
 from jumok.training.optimizer import make_optimizer
+from jumok.training.progress import duration
 from jumok.training.workers import Sums, Workers, workers_for
 
 WARM_UP, TIMED, LONGEST_TRIAL = 1, 8, 10.0  # steps, steps, seconds
@@ -42,6 +43,11 @@ class Report:
     seconds_an_epoch: float = 0.0
     seconds_in_all: float = 0.0
     problems: list[Problem] = field(default_factory=list)
+
+    @property
+    def times(self) -> tuple[str, str]:
+        """How long an epoch and the whole run take, as people say it."""
+        return duration(self.seconds_an_epoch), duration(self.seconds_in_all)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report for programs."""
