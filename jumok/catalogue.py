@@ -12,8 +12,9 @@ from jumok.errors import ConfigError, did_you_mean
 
 if TYPE_CHECKING:
     from jumok.config import ModelConfig
+    from jumok.evaluation.reports import ScoreReport
     from jumok.nn.model import Model
-    from jumok.predictors.base import Predictor
+    from jumok.predictors.base import AnyPredictor
     from jumok.tasks.base import Task
 
 
@@ -162,15 +163,15 @@ def task_class(name: str) -> "type[Task[Any, Any, Any]]":
     return found
 
 
-def predictor_class(name: str) -> "type[Predictor]":
+def predictor_class(name: str) -> "type[AnyPredictor]":
     """Return what the models of a task are used through."""
-    found: type[Predictor] = load(find("task", name, TASKS).predictor)
+    found: type[AnyPredictor] = load(find("task", name, TASKS).predictor)
     return found
 
 
-def report_of(name: str) -> "Callable[[str, str, dict[str, Any]], None]":
-    """Return what shows the scores of a task to people: it takes label, split and scores."""
-    found: Callable[[str, str, dict[str, Any]], None] = load(find("task", name, TASKS).report)
+def report_of(name: str) -> "Callable[[str, str, Mapping[str, Any]], ScoreReport]":
+    """Return what makes the scores of a task readable: it takes label, split and scores."""
+    found: Callable[[str, str, Mapping[str, Any]], ScoreReport] = load(find("task", name, TASKS).report)
     return found
 
 

@@ -12,16 +12,17 @@ import numpy as np
 
 from jumok.errors import DataError, RunError
 
-BatchT = TypeVar("BatchT")
+BatchT_co = TypeVar("BatchT_co", covariant=True)
 Place = tuple[int, int]  # an epoch, and the number of a batch in it
 Indices = np.ndarray[Any, np.dtype[np.integer[Any]]]  # (B,): the examples of a batch
 
 
-class Stream(ABC, Generic[BatchT]):
+class Stream(ABC, Generic[BatchT_co]):
     """Batches, epoch after epoch, from any position on."""
 
     def __init__(self) -> None:
         self._epoch, self._index = 0, 0
+        self.last: Place = 0, 0  # where the batch that was taken last stands
         self._planned: tuple[int, Sequence[Indices]] | None = None  # an epoch, and its plan
 
     @abstractmethod
@@ -29,12 +30,12 @@ class Stream(ABC, Generic[BatchT]):
         """Return the examples of each batch of an epoch, a pure function of seed and epoch."""
 
     @abstractmethod
-    def batch_at(self, place: Place) -> BatchT:
+    def batch_at(self, place: Place) -> BatchT_co:
         """Return the batch at a place, a pure function of seed and place."""
 
     @abstractmethod
-    def describe(self, batch: BatchT) -> str:
-        """Return a batch's size and its first example, for a message."""
+    def describe(self, place: Place) -> str:
+        """Return the size and the first example of the batch at a place, for a message."""
 
     @property
     def position(self) -> Place:
@@ -45,7 +46,7 @@ class Stream(ABC, Generic[BatchT]):
         """Go on as if index batches of epoch had been taken."""
         self._epoch, self._index = epoch, index
 
-    def take(self) -> BatchT:
+    def take(self) -> BatchT_co:
         """Return the next batch."""
         count = len(self.planned(self._epoch))
         if not 0 <= self._index <= count:
@@ -56,9 +57,9 @@ class Stream(ABC, Generic[BatchT]):
             )
         if self._index == count:
             self.seek(self._epoch + 1, 0)
-        place = self.position
+        self.last = self.position
         self._index += 1
-        return self.batch_at(place)
+        return self.batch_at(self.last)
 
     @property
     def batches_per_epoch(self) -> int:

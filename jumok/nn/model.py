@@ -79,6 +79,10 @@ class ImageReader(Model[ImageBatch]):
         """Return the rows and columns of cells that attention maps over images (B, C, H, W) have."""
         return images.shape[-2], images.shape[-1]
 
+    def mixing_weights(self) -> Tensor | None:
+        """Return how each layer mixes the patches of every image alike, (layers, P, P); None where it does not."""
+        return None
+
 
 class MaskedReader(Model[MaskedBatch | LabelBatch]):
     """A model that reads a text both ways and finds its masked tokens."""

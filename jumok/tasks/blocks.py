@@ -52,8 +52,9 @@ class BlockBatches(Stream[TextBatch]):
         """Return the batch at a place."""
         return cut_block(self.store, self.indices(place), self.length, separate=self.separate)
 
-    def describe(self, batch: TextBatch) -> str:
-        """Return a batch's size and its first block, for a message."""
+    def describe(self, place: Place) -> str:
+        """Return the size and the first block of the batch at a place, for a message."""
+        batch = self.batch_at(place)
         return f"{len(batch.inputs)} blocks, the first: {self.tokenizer.decode(batch.inputs[0].tolist())[:80]!r}"
 
 

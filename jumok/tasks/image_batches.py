@@ -88,9 +88,9 @@ class ImageBatches(Stream[PendingImages]):
         """Return the batch at a place."""
         return PendingImages(self, place)
 
-    def describe(self, batch: PendingImages) -> str:
-        """Return a batch's size and where its images stand, for a message."""
-        indices = self.indices(batch.place)
+    def describe(self, place: Place) -> str:
+        """Return the size of the batch at a place and where its images stand, for a message."""
+        indices = self.indices(place)
         return f"{len(indices)} images, numbers {', '.join(map(str, indices[:5].tolist()))}, … of the training data"
 
     def make(self, place: Place, number: int = 0, parts: int = 1) -> list[NDArray[Any]]:

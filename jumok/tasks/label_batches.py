@@ -70,7 +70,8 @@ class LabelBatches(TokenBudgetStream[LabelBatch]):
         sides, indices = self.sides.epoch(place[0]), self.indices(place)
         return label_batch(sides, self.store.classes, indices, longest=self.max_length)
 
-    def describe(self, batch: LabelBatch) -> str:
-        """Return a batch's size and its first example, for a message."""
+    def describe(self, place: Place) -> str:
+        """Return the size and the first example of the batch at a place, for a message."""
+        batch = self.batch_at(place)
         text = self.tokenizer.decode(batch.source[0][batch.source_mask[0]].tolist())
         return f"{len(batch.source)} texts, the first: {text[:80]!r} → {self.labels[int(batch.labels[0])]}"

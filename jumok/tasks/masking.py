@@ -136,7 +136,8 @@ class MaskedBatches(TokenBudgetStream[MaskedBatch]):
         size = min(len(ids) - cut, len(other))
         return np.concatenate([ids[:cut], other[-size:]]), np.concatenate([begins[:cut], other_begins[-size:]])
 
-    def describe(self, batch: MaskedBatch) -> str:
-        """Return a batch's size and its first text, for a message."""
+    def describe(self, place: Place) -> str:
+        """Return the size and the first text of the batch at a place, for a message."""
+        batch = self.batch_at(place)
         known = batch.source[0][batch.source_mask[0] & (batch.source[0] < len(self.tokenizer))]
         return f"{len(batch.source)} texts, the first: {self.tokenizer.decode(known.tolist())[:80]!r}"

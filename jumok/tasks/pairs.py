@@ -90,8 +90,9 @@ class PairBatches(TokenBudgetStream[PairBatch]):
         chosen = indices if self.mixture is None else self.drawn(epoch)[indices]
         return collate([(source[i], target[i]) for i in chosen])
 
-    def describe(self, batch: PairBatch) -> str:
-        """Return a batch's size and its first example, for a message."""
+    def describe(self, place: Place) -> str:
+        """Return the size and the first pair of the batch at a place, for a message."""
+        batch = self.batch_at(place)
         first = (batch.source[0][batch.source_mask[0]], batch.targets[0][batch.target_mask[0]])
         source, target = (tokenizer.decode(ids.tolist()) for tokenizer, ids in zip(self.tokenizers, first, strict=True))
         return f"{len(batch.source)} pairs, the first: {source[:80]!r} → {target[:80]!r}"

@@ -15,7 +15,7 @@ from torch import nn
 from torch.nn.utils import clip_grad_norm_
 
 from jumok.config import TrainingConfig
-from jumok.data.stream import Stream
+from jumok.data.stream import Place, Stream
 from jumok.native.freed_memory import FreedMemory
 from jumok.tasks.base import BatchT, ModelT, Pending, Task
 from jumok.tasks.losses import Loss
@@ -61,16 +61,19 @@ class TrainingStep(Generic[ModelT, BatchT]):
         self.loss = BatchLoss(task, model)
         self.optimizer = make_optimizer(model, config)
         self.freed = FreedMemory()
-        self.taken: list[Pending[BatchT]] = []  # the batches of this step
+        self.places: list[Place] = []  # where the batches of this step stand
         self.waited = 0.0  # seconds that taking them took
 
     def compute(self, step: int, rank: int = 0, workers: int = 1) -> list[Sums]:
         """Take a step's batches and add up the gradients of every workers-th example, from rank on."""
         self.freed.tidy()
         started = time.perf_counter()
-        self.taken = [self.batches.take() for _ in range(self.config.accumulate)]
+        taken, self.places = [], []
+        for _ in range(self.config.accumulate):
+            taken.append(self.batches.take())
+            self.places.append(self.batches.last)
         self.waited = time.perf_counter() - started
-        own = self.taken if workers == 1 else [batch.part(rank, workers) for batch in self.taken]
+        own = taken if workers == 1 else [batch.part(rank, workers) for batch in taken]
         return [self.add_gradients(batch, step) if len(batch) else NOTHING for batch in own]
 
     def add_gradients(self, batch: Pending[BatchT], step: int) -> Sums:

@@ -22,6 +22,7 @@ from jumok.runs.run import load_recipe
 from jumok.tasks.base import BatchT, ModelT, Pending
 from jumok.tasks.survey import Lengths, Problem, Survey
 from jumok.training.memory import peak_memory
+from jumok.training.progress import duration
 from jumok.training.step import Sums, TrainingStep
 from jumok.training.workers import Workers, workers_for
 
@@ -48,6 +49,11 @@ class CheckReport:
     seconds_per_epoch: float = 0.0
     seconds_in_all: float = 0.0
     problems: list[Problem] = field(default_factory=list)
+
+    @property
+    def times(self) -> tuple[str, str]:
+        """How long an epoch and the whole run take, as people say it."""
+        return duration(self.seconds_per_epoch), duration(self.seconds_in_all)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report for programs."""

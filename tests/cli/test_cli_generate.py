@@ -297,8 +297,8 @@ def test_evaluate_shows_what_its_json_says(gpt_run):
     assert scores["bits_per_character"] == pytest.approx(bits / scores["characters"])
     assert jumok("evaluate", gpt_run) == (0, (
         f"stdlib (val), {scores['documents']:,} documents, {scores['tokens']:,} tokens, {scores['characters']:,} characters\n"
-        f"  loss {scores['loss']:.4f}   perplexity {scores['perplexity']:.3f}   bits a byte {scores['bits_per_byte']:.4f}   "
-        f"bits a character {scores['bits_per_character']:.4f}\n"
+        f"  loss {scores['loss']:.4f}   perplexity {scores['perplexity']:.3f}   bits per byte {scores['bits_per_byte']:.4f}   "
+        f"bits per character {scores['bits_per_character']:.4f}\n"
     ), "")  # fmt: skip
     other = json.loads(jumok("evaluate", gpt_run, "--split", "test", "--json").out)["stdlib"]
     assert other["tokens"] != scores["tokens"]
