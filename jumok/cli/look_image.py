@@ -28,7 +28,7 @@ def look_at_image(
     drawn says whether the terminal gets the drawing; the explanation is handed back for a page.
     """
     from jumok.errors import ConfigError
-    from jumok.lens.heat import chosen_heat, draw_heat, image_grids, image_heat
+    from jumok.lens.heat import chosen_heat, draw_heat, save_heat, save_matrices
 
     [file] = predictor.find([image])
     explanation = predictor.explain(file, details=not drawn)
@@ -37,7 +37,7 @@ def look_at_image(
         typer.echo(f"{file}: {ranked}\n{explanation.note}")
         mixing = getattr(predictor.model, "mixing_weights", None)
         if mixing is not None and png is not None:
-            image_grids(
+            save_matrices(
                 mixing().detach(), png, title="how each place (a line) is mixed from all (columns), layer by layer"
             )
             typer.echo(f"how it mixes them: {png}")
@@ -64,7 +64,7 @@ def look_at_image(
         return explanation
     typer.echo(f"{file}: {ranked}")
     if png is not None:
-        image_heat(explanation.pixels, heat, png, title=f"{ranked} · {what}")
+        save_heat(explanation.pixels, heat, png, title=f"{ranked} · {what}")
         typer.echo(f"{what}: {png}")
     elif drawn:
         console = standard_console()

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from jumok.config import DecodingConfig
-    from jumok.lens.film import Shot
+    from jumok.inspection.film import Shot
     from jumok.predictors.explanation import Choice, Explanation, HeadWorth
     from jumok.predictors.translator import Translator
 
@@ -74,7 +74,7 @@ def look_at_answer(
     drawn: bool,
 ) -> None:
     """Print where the model looked, or draw it to a file; drawn says whether the terminal gets the drawing."""
-    from jumok.lens.figure import image_alignment
+    from jumok.lens.figure import save_alignment
     from jumok.lens.terminal import draw_alignment
 
     if wanted.words:
@@ -91,7 +91,7 @@ def look_at_answer(
         return
     console.print(said, soft_wrap=True)
     if png is not None:
-        image_alignment(found.weights, found.queries, found.keys, png, title=found.title)
+        save_alignment(found.weights, found.queries, found.keys, png, title=found.title)
         console.print(f"{found.title}: {png}", soft_wrap=True)
     elif drawn:
         console.print(f"{found.title}\n")

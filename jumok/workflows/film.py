@@ -16,8 +16,9 @@ from jumok.data.store import PairStore
 from jumok.data.text.tokenizer import END
 from jumok.decoding.workers import one_thread
 from jumok.errors import RunError
+from jumok.inspection.film import Frame, Shot
 from jumok.inspection.observe import observe
-from jumok.lens.film import Film, Frame, Shot, load_film, save_frame
+from jumok.lens.film import Film, load_film, save_frame
 from jumok.runs.run import Run
 from jumok.tasks.pairs import collate
 from jumok.tasks.translation import Translation
