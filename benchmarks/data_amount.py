@@ -1,4 +1,4 @@
-"""How much data each model for images needs: accuracy against the share of the training images, one line a model.
+"""How much data each model for images needs: accuracy against the share of the training images.
 
     python benchmarks/data_amount.py --data FOLDER --png docs/figures/data-amount.png
 

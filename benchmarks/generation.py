@@ -1,4 +1,4 @@
-"""How fast a GPT writes at batch 1: jumok beside transformers' generate, and beside itself without a cache.
+"""How fast a GPT writes at batch 1: jumok with and without a cache, beside transformers.
 
     python benchmarks/generation.py
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from contest import HERE, OURS, Entry, build_peers, hold, save, speed, warn_if_busy
+from contest import HERE, OURS, Contestant, build_peers, hold, save, speed, warn_if_busy
 
 SIZES = {
     "tiny": {"layers": 4, "width": 128, "heads": 4, "feedforward": 512, "vocabulary": 65, "window": 1024},
@@ -37,8 +37,8 @@ def arguments() -> argparse.Namespace:
 def main() -> None:
     """Hold the contest."""
     given = arguments()
-    entries = [
-        Entry(
+    contestants = [
+        Contestant(
             f"{model} {length}",
             toolkit,
             "generate.py",
@@ -54,7 +54,7 @@ def main() -> None:
     warn_if_busy()
     records: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as name:
-        for record in hold(entries, rounds=given.rounds, threads=given.threads, job={}, folder=Path(name)):
+        for record in hold(contestants, rounds=given.rounds, threads=given.threads, job={}, folder=Path(name)):
             records.append(record)
             print(
                 f"round {record['round'] + 1}/{given.rounds} · {record['event']:<9} · {record['toolkit']:<15} · "

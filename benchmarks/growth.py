@@ -1,4 +1,4 @@
-"""How cost grows: time and peak memory against the length of a sentence, and against the size of a corpus.
+"""How cost grows: time and peak memory against sentence length and corpus size.
 
     python benchmarks/growth.py --png docs/figures/growth.png
 

@@ -1,4 +1,4 @@
-"""Training time a target token against sentence length: recurrent models take steps one after another, attention does not.
+"""Training time per target token against sentence length, for recurrent models and the Transformer.
 
 python benchmarks/length.py --png docs/figures/time-by-length.png
 
