@@ -115,7 +115,8 @@ def with_tree(page: str) -> str:
     """Return the page with the tree of today in place of the one it has."""
     before, begin, rest = page.partition(BEGIN)
     _, end, after = rest.partition(END)
-    assert begin and end, f"{PAGE.name} has no place for the tree: {BEGIN!r} … {END!r}"
+    if not (begin and end):
+        raise SystemExit(f"{PAGE.name} has no place for the tree: {BEGIN!r} … {END!r}")
     return before + begin + tree() + end + after
 
 

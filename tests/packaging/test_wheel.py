@@ -84,7 +84,8 @@ def test_the_wheel_has_every_file_of_the_package(wheel):
 
 def test_the_sdist_has_what_its_tests_need(built):
     (archive,) = built.glob("*.tar.gz")
-    inside = {name.partition("/")[2] for name in tarfile.open(archive).getnames()}
+    with tarfile.open(archive) as opened:
+        inside = {name.partition("/")[2] for name in opened.getnames()}
     needed = ["README.md", "README.ko.md", "CONTRIBUTING.md", "CHANGELOG.md", "NOTICE", "Makefile", "constraints.txt"]
     assert {*needed, "docs/look.ipynb", "docs/architecture.md", "tools/tree.py", "tests/conftest.py"} <= inside
     tests = {path.relative_to(ROOT).as_posix() for path in (ROOT / "tests").rglob("*.py")}
