@@ -39,13 +39,6 @@ TOLD = {
     "docs/figures": "the images of these pages, and look.py, which takes those of docs/look.md",
     "docs/look.ipynb": "from text to alignment in ten lines, a notebook",
     "jumok/data/builtin/phrasebook.tsv": "449 everyday sentences in English and Korean",
-    "jumok/lens/page/film.css": "how the film's page looks beyond page.css",
-    "jumok/lens/page/film.html": "the film's page: what its modules fill",
-    "jumok/lens/page/frame.html": "the frame of all three pages",
-    "jumok/lens/page/image.css": "how the page of an image looks beyond page.css",
-    "jumok/lens/page/image.html": "the page of an image: what its modules fill",
-    "jumok/lens/page/page.css": "how all pages look",
-    "jumok/lens/page/page.html": "the page of a text: what its modules fill",
     "jumok/lens/page": "the page itself: HTML, CSS and JavaScript modules without a build step",
     "jumok/recipes": "recipes by name, one .toml each",
     "jumok/shipped": "trained models that come with the package, one folder each",
@@ -71,7 +64,7 @@ def first_line(path: Path) -> str:
     elif path.suffix == ".md":
         said = text.removeprefix("# ")
     else:
-        comment = re.match(r"(?:#!.*\n|<!doctype html>\n)?\s*(?:/\*|//|#|<!--)\s*(.*)", text, re.IGNORECASE)
+        comment = re.match(r"(?:#!.*\n|<!doctype html>\s*)?\s*(?:/\*|//|#|<!--)\s*(.*)", text, re.IGNORECASE)
         said = comment[1] if comment else ""
     return said.partition("\n")[0].replace("-->", "").replace("*/", "").strip().removesuffix(".").removesuffix(":")
 
