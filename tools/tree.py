@@ -2,6 +2,7 @@
 
 python tools/tree.py            write it
 python tools/tree.py --check    exit with 1 where the page and the files differ
+python tools/tree.py --long     name the files whose first line has no room in the tree
 
 A Python file is told by the first line of its docstring, C, JavaScript, CSS, HTML, TOML and shell by their first
 comment, Markdown by its title, a folder by its __init__.py. A line that does not fit ends at its last clause that does.
@@ -74,8 +75,14 @@ def fitting(line: str, room: int) -> str:
     line = re.split(r"\. (?=[A-Z])", line)[0]
     if len(line) <= room:
         return line
-    ends = [mark.start() for mark in re.finditer(r"[,;:] ", line) if mark.start() <= room]
-    return line[: ends[-1]] if ends else line[: room - 1] + "…"
+    clauses = [line[: mark.start()] for mark in re.finditer(r"[,;:] ", line) if mark.start() <= room]
+    whole = [clause for clause in clauses if len(clause) > room // 4 and not open_bracket(clause)]
+    return whole[-1] if whole else line[:room].rpartition(" ")[0] + " …"
+
+
+def open_bracket(clause: str) -> bool:
+    """Tell whether a clause ends inside brackets."""
+    return any(clause.count(begin) > clause.count(end) for begin, end in ("()", "[]"))
 
 
 def entries(folder: Path, depth: int = 0) -> Iterator[tuple[int, Path]]:
@@ -121,6 +128,13 @@ def main(options: list[str]) -> int:
             return 0
         print(f"{PAGE.relative_to(ROOT)} has another tree than the files: run python tools/tree.py", file=sys.stderr)
         return 1
+    if "--long" in options:
+        for folder in FOLDERS:
+            for depth, path in entries(ROOT / folder):
+                room = WIDTH - max(NAMES, 2 * depth + len(path.name) + 2)
+                if len(first_line(path)) > room:
+                    print(f"{path.relative_to(ROOT)}: {first_line(path)}")
+        return 0
     PAGE.write_text(with_tree(page), encoding="utf-8")
     return 0
 

@@ -225,4 +225,4 @@ def test_the_tree_tells_a_file_by_its_first_line(tmp_path, monkeypatch):
     assert told == ["Attention, in one line", "Products, fast", "A recipe", "Make it", "A page", "The frame", ""]
     assert tree.fitting("Short. And more", 40) == "Short"
     assert tree.fitting("One idea, then another; and a third", 25) == "One idea, then another"
-    assert tree.fitting("Unbreakable", 5) == "Unbr…"
+    assert tree.fitting("Images (size, channels) of any kind, in order", 20) == "Images (size, …"
