@@ -1,5 +1,6 @@
-"""`python -m jumok`: the same as the command `jumok`."""
+"""`python -m jumok …`: the same command as `jumok …`."""
 
 from jumok.cli.main import main
 
-main()
+if __name__ == "__main__":
+    main()
