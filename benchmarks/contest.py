@@ -101,12 +101,12 @@ def warn_if_busy() -> None:
 
 
 def speed(record: Record) -> float:
-    """Return target tokens a second, in steps alone."""
+    """Return target tokens per second, in steps alone."""
     return float(record["target_tokens"] / record["step_seconds"])
 
 
 def whole_speed(record: Record) -> float:
-    """Return target tokens a second, waiting for data included."""
+    """Return target tokens per second, waiting for data included."""
     return float(record["target_tokens"] / record["whole_seconds"])
 
 

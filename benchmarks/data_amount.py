@@ -72,7 +72,7 @@ def train(name: str, model: str, share: float, seed: int, steps: int, given: arg
 
 
 def draw(results: list[dict[str, Any]], path: Path) -> None:
-    """Draw one plane a set, one line a model, the mean over seeds."""
+    """Draw one plane per set, one line per model, the mean over seeds."""
     from matplotlib.figure import Figure
 
     names = list(dict.fromkeys(result["set"] for result in results))

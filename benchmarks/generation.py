@@ -3,7 +3,7 @@
     python benchmarks/generation.py
 
 Random weights of the same sizes, drawn tokens, nothing ends early. Every text begins with one token; the time of a
-text of n tokens is divided by n. `weights` is how many GB of weights a second were read: each token reads them all once.
+text of n tokens is divided by n. `weights` is how many GB of weights per second were read: each token reads them all once.
 """
 
 import argparse
@@ -82,7 +82,7 @@ def main() -> None:
 
 
 def copy_speed() -> float:
-    """Return how many GB a second a sum over a tensor larger than any cache reads."""
+    """Return how many GB per second a sum over a tensor larger than any cache reads."""
     import time
 
     import torch

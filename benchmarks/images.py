@@ -2,7 +2,7 @@
 
     python benchmarks/images.py --data CIFAR10
 
-The same images, sizes and batches, a crop and a flip on both sides; images a second with data included. `one batch`
+The same images, sizes and batches, a crop and a flip on both sides; images per second with data included. `one batch`
 is jumok on a single batch that lies ready: what preparing images costs is the difference.
 """
 

@@ -3,7 +3,7 @@
     python benchmarks/translation.py --data MULTI30K [--run RUN]
 
 The run is exported first (and proved: jumok export); the val sentences, cut into tokens once, go to every engine. Sentences
-a second; `batch` hands over all of them at once, `single` one after another.
+per second; `batch` hands over all of them at once, `single` one after another.
 """
 
 import argparse
