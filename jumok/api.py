@@ -1,50 +1,133 @@
-"""The one door: train(), evaluate(), compare(), load() → Predictor, check(). Command line, server and notebooks come through here.
+"""The one door: train, evaluate, compare, load → Predictor, check. Command line, server and notebooks come through here.
 
 recipe → task (data, tokenizers) → model → trainer → run folder → load → answers and scores
+
+Importing this module costs nothing: what a function needs, torch above all, is imported when it is called, and what
+only passes through here when it is first used.
 """
 
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import torch
-from rich.console import Console
-
-from jumok.catalogue import MODELS, TASKS, model_class, predictor_class, task_class
-from jumok.config import DecodingConfig, TokenizerConfig, TrainingConfig
-from jumok.config.recipe import build_recipe, find_recipe
-from jumok.errors import ConfigError, RunError
-from jumok.predictors.base import Predictor
-from jumok.runs.device import choose_device
-from jumok.runs.job import Job, build_model, check_same_tokenizer, folders_for, prepare_job, silent, start_from
-from jumok.runs.loading import load, load_for
-from jumok.runs.run import Run, load_recipe
-from jumok.runs.shipped import find_run
-from jumok.training.average import model_tensors
-from jumok.training.checkpoint import Checkpoints
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from jumok.data.corpora import Progress
-    from jumok.export.parity import Parity
+    from rich.console import Console
+
+    from jumok.config import DecodingConfig
+    from jumok.lens.figure import check_can_draw
     from jumok.lens.film import Film
-    from jumok.workflows.check import Report
-    from jumok.workflows.compare import Comparison
+    from jumok.lens.film_page import make_film_page
+    from jumok.lens.html import Page, make_page
+    from jumok.lens.image_page import make_image_page
+    from jumok.predictors.alignment import Alignment, alignment_of
+    from jumok.predictors.base import AnyPredictor, Notice, Predictor, ScoringProgress
+    from jumok.predictors.classifier import Classifier, Verdict
+    from jumok.predictors.explanation import Explanation, HeadWorth, TokenChoice
+    from jumok.predictors.filler import Filler
+    from jumok.predictors.image_classifier import ImageClassifier
+    from jumok.predictors.image_explanation import ImageExplanation
+    from jumok.predictors.inputs import read_lines
+    from jumok.predictors.translator import Translator
+    from jumok.predictors.writer import Writer
+    from jumok.runs.job import Job, prepare_job
+    from jumok.runs.loading import LoadOptions, predictor_class_of
+    from jumok.runs.run import Run
+    from jumok.runs.shipped import known_runs
+    from jumok.tasks.writing import Answer
+    from jumok.workflows.check import CheckReport, check
+    from jumok.workflows.compare import Comparison, RunResult, compare, name_runs
+    from jumok.workflows.export import export
+    from jumok.workflows.fetch import fetch
+    from jumok.workflows.import_ import import_model
+    from jumok.workflows.new import new_recipe
+    from jumok.workflows.schema import recipe_schema
+
+    PredictorT = TypeVar("PredictorT", bound=AnyPredictor)
 
 __all__ = [
+    "Alignment",
+    "Answer",
+    "AnyPredictor",
+    "CheckReport",
+    "Classifier",
+    "Comparison",
+    "Explanation",
+    "Filler",
+    "Film",
+    "HeadWorth",
+    "ImageClassifier",
+    "ImageExplanation",
     "Job",
+    "LoadOptions",
+    "Notice",
+    "Page",
     "Predictor",
+    "RunResult",
+    "TokenChoice",
+    "Translator",
+    "Verdict",
+    "Writer",
+    "alignment_of",
     "check",
+    "check_can_draw",
     "compare",
     "evaluate",
     "export",
+    "fetch",
+    "import_model",
+    "known_runs",
     "load",
     "load_for",
+    "make_film_page",
+    "make_image_page",
+    "make_page",
+    "name_runs",
+    "new_recipe",
     "open_film",
-    "predictor_class",
+    "predictor_class_of",
     "prepare_job",
+    "read_lines",
     "recipe_schema",
     "train",
 ]
+
+# Where a name is at home that only passes through here.
+_HOMES = {
+    "jumok.lens.figure": ("check_can_draw",),
+    "jumok.lens.film": ("Film",),
+    "jumok.lens.film_page": ("make_film_page",),
+    "jumok.lens.html": ("Page", "make_page"),
+    "jumok.lens.image_page": ("make_image_page",),
+    "jumok.predictors.alignment": ("Alignment", "alignment_of"),
+    "jumok.predictors.base": ("AnyPredictor", "Notice", "Predictor"),
+    "jumok.predictors.classifier": ("Classifier", "Verdict"),
+    "jumok.predictors.explanation": ("Explanation", "HeadWorth", "TokenChoice"),
+    "jumok.predictors.filler": ("Filler",),
+    "jumok.predictors.image_classifier": ("ImageClassifier",),
+    "jumok.predictors.image_explanation": ("ImageExplanation",),
+    "jumok.predictors.inputs": ("read_lines",),
+    "jumok.predictors.translator": ("Translator",),
+    "jumok.predictors.writer": ("Writer",),
+    "jumok.runs.job": ("Job", "prepare_job"),
+    "jumok.runs.loading": ("LoadOptions", "predictor_class_of"),
+    "jumok.runs.shipped": ("known_runs",),
+    "jumok.tasks.writing": ("Answer",),
+    "jumok.workflows.check": ("CheckReport", "check"),
+    "jumok.workflows.compare": ("Comparison", "RunResult", "compare", "name_runs"),
+    "jumok.workflows.export": ("export",),
+    "jumok.workflows.fetch": ("fetch",),
+    "jumok.workflows.import_": ("import_model",),
+    "jumok.workflows.new": ("new_recipe",),
+    "jumok.workflows.schema": ("recipe_schema",),
+}
+
+
+def __getattr__(name: str) -> Any:
+    for module, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(module), name)
+    raise AttributeError(f"module 'jumok.api' has no attribute '{name}'")
 
 
 def train(
@@ -54,77 +137,62 @@ def train(
     out: str | Path | None = None,
     overrides: Sequence[str] = (),
     resume: bool = False,
-    console: Console | None = None,
+    console: "Console | None" = None,
 ) -> Path:
     """Train a recipe (a file, or the name of a shipped one) and return the run's folder.
 
     overrides are like 'model.width=256'. A folder that holds a run is refused unless resume, which goes on exactly.
     """
-    console = console or Console(stderr=True, quiet=True)
+    from rich.console import Console
+
+    from jumok.runs.job import prepare_job
+
     job = prepare_job(recipe, data=data, out=out, overrides=overrides, resume=resume)
-    job.train(console)
+    job.train(console or Console(stderr=True, quiet=True))
     return job.folder
 
 
-def open_film(run: str | Path) -> "Film":
-    """Return how the attention of a run grew on the probes kept at its evaluations (training.probes)."""
-    from jumok.workflows.film import open_film
-
-    return open_film(find_run(run).folder)
-
-
-def import_model(folder: str | Path, run: str | Path) -> tuple[Predictor, list[str]]:
-    """Bring in a GPT-2, BERT, ViT or Swin from a local folder of Hugging Face's layout; return it and the parts it did not have."""
-    from jumok.export.from_huggingface import read_folder
-
-    target = Path(run)
-    if Run.exists(target):
-        raise RunError(f"{target} already holds a run; choose another folder")
-    found = read_folder(Path(folder))
-    recipe = build_recipe(
-        {"data": {}, **found.raw},
-        data_class=lambda name: task_class(name).Data,
-        model_class=lambda name: model_class(name).Config,
-    )
-    model = build_model(recipe)
-    own = model_tensors(model)
-    with torch.no_grad():
-        for name, value in found.weights.items():
-            if own[name].shape != value.shape:
-                raise RunError(f"{folder}: {name} has shape {tuple(value.shape)}, not {tuple(own[name].shape)}")
-            own[name].copy_(value)
-    Run.create(
-        target,
-        recipe,
-        tokenizers=found.tokenizers,
-        facts={"data_folders": [], "imported": str(folder)},
-    )
-    Checkpoints(target).save(0, weights=own, training={}, facts={}, best=True)
-    return load(target), found.missing
-
-
-def export(
+def load(
     run: str | Path,
-    folder: str | Path,
     *,
-    to: str = "ctranslate2",
-    source: str | Path | None = None,
-    data: str | Path | None = None,
+    to: str = "",
     checkpoint: str = "best",
-    progress: Callable[[int], None] = lambda done: None,
-) -> "Parity":
-    """Write a translator into folder for another engine, and return how alike the two answer held-out sentences."""
-    from jumok.data.files import read_lines
-    from jumok.workflows.export import export_run
+    device: str = "auto",
+    engine: str = "",
+    int8: bool = False,
+) -> "AnyPredictor":
+    """Return the model of a run, or a shipped one by its name, with the best weights unless another checkpoint is named.
 
-    predictor = load(run, checkpoint=checkpoint)
-    look_in(predictor, data)
-    texts = [line for line in read_lines(Path(source)) if line.strip()] if source else []
-    return export_run(predictor, Path(folder), kind=to, texts=texts, progress=progress)
+    to is the target language of a translator that has several, where a call names none. engine is 'jumok' or
+    'ctranslate2', by default what the folder was made for; int8 takes weights of 8 bits, for which it needs CTranslate2.
+    A run is exported to it at the first use, into its own folder. Nothing global is changed: no seed, no thread count.
+    """
+    from jumok.predictors.base import Predictor
+    from jumok.runs.loading import LoadOptions
+
+    return load_for(Predictor, run, LoadOptions(to, checkpoint, device, engine, int8))
+
+
+def load_for(
+    kind: "type[PredictorT]", run: str | Path, options: "LoadOptions | None" = None, *, otherwise: str = ""
+) -> "PredictorT":
+    """Return a run's model as a predictor of a kind; a run of another kind is refused before its weights are read.
+
+    otherwise ends the sentence of the refusal, where it is not to name the command that such a run is for.
+    """
+    from jumok.runs.loading import BEST, load_run
+
+    return load_run(kind, run, options or BEST, otherwise=otherwise, export=_own_export)
+
+
+def _own_export(run: "Run", checkpoint: Path) -> Path:
+    from jumok.workflows.export import own_export
+
+    return own_export(run, checkpoint)
 
 
 def evaluate(
-    run: str | Path | Predictor,
+    run: "str | Path | AnyPredictor",
     *,
     split: str = "val",
     source: str | Path | None = None,
@@ -132,118 +200,27 @@ def evaluate(
     data: str | Path | None = None,
     to: str = "",
     checkpoint: str = "best",
-    options: DecodingConfig | None = None,
+    options: "DecodingConfig | None" = None,
     beam: int | None = None,
-    progress: Callable[[str, int, int], None] = lambda label, done, total: None,
+    progress: "ScoringProgress" = lambda label, done, total: None,
 ) -> dict[str, dict[str, Any]]:
     """Return the scores of each corpus of a split, or of files of one's own, by label; to chooses a target language."""
-    predictor = run if isinstance(run, Predictor) else load(run, to=to, checkpoint=checkpoint)
-    options = options or predictor.options
-    if beam is not None:
-        options = DecodingConfig.parse(options.model_dump() | {"beam": beam}, "decoding")
-    look_in(predictor, data)
+    from jumok.runs.loading import add_data_folder
+
+    predictor = load(run, to=to, checkpoint=checkpoint) if isinstance(run, str | Path) else run
+    add_data_folder(predictor, data)
     return predictor.evaluate(
         split,
         source=Path(source) if source else None,
         target=Path(target) if target else None,
-        options=options,
+        options=(options or predictor.options).changed({"beam": beam}),
         progress=progress,
     )
 
 
-def look_in(predictor: Predictor, data: str | Path | None) -> None:
-    """Let a predictor's files be found in a folder to which they have moved."""
-    if data is not None:
-        corpora = predictor.task.corpora
-        corpora.folders = [*folders_for(predictor.run.recipe, None, data), *corpora.folders]
+def open_film(run: str | Path) -> "Film":
+    """Return how the attention of a run grew on the probes kept at its evaluations (training.probes)."""
+    from jumok.runs.shipped import find_run
+    from jumok.workflows.film import open_film
 
-
-def compare(
-    runs: Sequence[str | Path],
-    *,
-    split: str = "val",
-    source: str | Path | None = None,
-    target: str | Path | None = None,
-    data: str | Path | None = None,
-    to: str = "",
-    checkpoint: str = "best",
-    beam: int | None = None,
-    png: str | Path | None = None,
-    progress: Callable[[str, int, int], None] = lambda name, done, total: None,
-) -> "dict[str, Comparison]":
-    """Return runs side by side on each corpus of a split, or on two files, by label; the first run is the baseline.
-
-    to is the target language of runs that have several. png draws BLEU against the length of the source. progress is told run, sentences done since the last call, and all.
-    """
-    from jumok.lens.figure import check_can_draw
-    from jumok.predictors.translator import Translator
-    from jumok.workflows.compare import compare_runs, draw_lengths, name_runs
-
-    names = name_runs(runs)
-    if png is not None:
-        check_can_draw(Path(png))
-    predictors: dict[str, Translator] = {}
-    for name, run in zip(names, runs, strict=True):
-        predictor = load(run, checkpoint=checkpoint)
-        if not isinstance(predictor, Translator):
-            raise ConfigError(f"{run} is a run of {predictor.run.recipe.task}; compare is for translation")
-        look_in(predictor, data)
-        if to and predictor.task.languages:
-            predictor.to = predictor.language(to)
-        predictors[name] = predictor
-    files = {"source": Path(source) if source else None, "target": Path(target) if target else None}
-    stores = [predictor.stores(split, **files) for predictor in predictors.values()]
-    comparisons = compare_runs(predictors, stores, checkpoint=checkpoint, beam=beam, progress=progress)
-    if png is not None:
-        draw_lengths(comparisons, Path(png))
-    return comparisons
-
-
-def check(
-    recipe: str | Path, *, data: str | Path | None = None, overrides: Sequence[str] = (), progress: "Progress" = silent
-) -> "Report":
-    """Examine a recipe and its data before a run; writes nothing but the cache."""
-    from jumok.workflows.check import examine
-
-    given = load_recipe(recipe, tuple(overrides))
-    folders = folders_for(given, find_recipe(recipe), data)
-    if given.training.threads:
-        torch.set_num_threads(given.training.threads)
-    earlier = Run.open(given.training.init) if given.training.init else None
-    if earlier is not None:
-        check_same_tokenizer(earlier, given)
-    task = task_class(given.task).open(
-        given, folders, tokenizers=earlier.tokenizers if earlier else None, progress=progress
-    )
-    full = task.complete(given)
-    model = build_model(full)
-    if earlier is not None:
-        start_from(model, earlier)
-    return examine(full, task, model.to(choose_device(full.training.device)))
-
-
-def recipe_schema() -> dict[str, Any]:
-    """Return the JSON schema of recipes, for editors."""
-    sections = {
-        "data": [task_class(name).Data for name in TASKS],
-        "tokenizer": [TokenizerConfig],
-        "model": [model_class(name).Config for name in MODELS],
-        "training": [TrainingConfig],
-        "decoding": [DecodingConfig],
-    }
-    definitions: dict[str, Any] = {}
-    properties: dict[str, Any] = {}
-    for name, classes in sections.items():
-        for found in classes:
-            schema = found.model_json_schema(ref_template="#/$defs/{model}")
-            definitions |= schema.pop("$defs", {}) | {found.__name__: schema}
-        properties[name] = {"anyOf": [{"$ref": f"#/$defs/{found.__name__}"} for found in classes]}
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "jumok recipe",
-        "type": "object",
-        "properties": {"task": {"enum": list(TASKS)}, **properties},
-        "required": ["data"],
-        "additionalProperties": False,
-        "$defs": definitions,
-    }
+    return open_film(find_run(run).folder)

@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from jumok.errors import ConfigError, did_you_mean
 
 if TYPE_CHECKING:
+    from jumok.config import ModelConfig
+    from jumok.evaluation.reports import ScoreReport
     from jumok.nn.model import Model
-    from jumok.predictors.base import Predictor
+    from jumok.predictors.base import AnyPredictor
+    from jumok.tasks.base import Task
 
 
 @dataclass(frozen=True)
@@ -148,20 +151,27 @@ def model_class(name: str) -> "type[Model[Any]]":
     return found
 
 
-def task_class(name: str) -> Any:
-    """Return the task of a name."""
-    return load(find("task", name, TASKS).task)
-
-
-def predictor_class(name: str) -> "type[Predictor]":
-    """Return what the models of a task are used through."""
-    found: type[Predictor] = load(find("task", name, TASKS).predictor)
+def config_class(name: str) -> "type[ModelConfig]":
+    """Return the class of a model's [model]."""
+    found: type[ModelConfig] = model_class(name).Config
     return found
 
 
-def report_of(name: str) -> "Callable[[str, str, dict[str, Any]], None]":
-    """Return what shows the scores of a task to people: it takes label, split and scores."""
-    found: Callable[[str, str, dict[str, Any]], None] = load(find("task", name, TASKS).report)
+def task_class(name: str) -> "type[Task[Any, Any, Any]]":
+    """Return the task of a name."""
+    found: type[Task[Any, Any, Any]] = load(find("task", name, TASKS).task)
+    return found
+
+
+def predictor_class(name: str) -> "type[AnyPredictor]":
+    """Return what the models of a task are used through."""
+    found: type[AnyPredictor] = load(find("task", name, TASKS).predictor)
+    return found
+
+
+def report_of(name: str) -> "Callable[[str, str, Mapping[str, Any]], ScoreReport]":
+    """Return what makes the scores of a task readable: it takes label, split and scores."""
+    found: Callable[[str, str, Mapping[str, Any]], ScoreReport] = load(find("task", name, TASKS).report)
     return found
 
 

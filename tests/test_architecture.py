@@ -29,7 +29,7 @@ ALLOWED = {
     "tasks": LEAVES | {"config", "nn", "native", "inspection", "decoding", "data", "evaluation"},
     "training": LEAVES | {"config", "nn", "native", "tasks"},
     "export": LEAVES | {"config", "nn", "data", "models"},
-    "catalogue": LEAVES | {"config", "nn", "models", "tasks", "predictors", "cli"},
+    "catalogue": LEAVES | {"config", "nn", "models", "tasks", "predictors", "evaluation"},
     "runs/run": LEAVES | {"config", "catalogue", "data"},
     "predictors": LEAVES | {"config", "nn", "inspection", "decoding", "data", "evaluation", "lens", "tasks", "export", "runs/run"},
     "runs": LEAVES | {"config", "catalogue", "nn", "data", "lens", "tasks", "training", "predictors", "runs/run"},

@@ -8,7 +8,7 @@ import typer
 from jumok.cli.display import counting, error_console, print_table, recipe_names, standard_console
 
 if TYPE_CHECKING:
-    from jumok.workflows.check import Report
+    from jumok.api import CheckReport
 
 
 def check(
@@ -35,11 +35,9 @@ def check(
         show(report)
 
 
-def show(report: "Report") -> None:
+def show(report: "CheckReport") -> None:
     """Print the report for people."""
     from rich.table import Table
-
-    from jumok.training.progress import duration
 
     reasons = [
         name for name in next(iter(report.counts.values())) if any(counts[name] for counts in report.counts.values())
@@ -63,8 +61,8 @@ def show(report: "Report") -> None:
         f"largest batch  {rows:,} {report.unit} of up to {' and '.join(map(str, longest))} tokens; {report.memory / 1e6:,.0f} MB at its peak\n"
         f"padding        {report.padding:.1%}\n"
         f"speed          {report.tokens_a_second:,.0f} {report.counted}/s\n"
-        f"time           {duration(report.seconds_an_epoch)} an epoch ({report.steps_an_epoch:,} steps), "
-        f"{duration(report.seconds_in_all)} in all, evaluations not counted",
+        f"time           {report.times[0]} per epoch ({report.steps_an_epoch:,} steps), "
+        f"{report.times[1]} in all, evaluations not counted",
         markup=False,
         soft_wrap=True,
     )

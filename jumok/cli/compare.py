@@ -1,15 +1,16 @@
 """`jumok compare`: runs side by side, and whether the difference may be chance."""
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
+from jumok.cli.decoding_options import decoding_given
 from jumok.cli.display import bar, error_console, run_folders
 
 if TYPE_CHECKING:
-    from jumok.evaluation.significance import Significance
-    from jumok.workflows.compare import Comparison, RunResult
+    from jumok.api import Comparison, RunResult
 
 COLUMNS = (
     "run", "parameters", "minutes", "BLEU", "p", "longest fifth", "chrF", "p", "training tok/s", "translation tok/s",
@@ -19,6 +20,7 @@ UNKNOWN = "–"
 
 
 def compare(
+    context: typer.Context,
     runs: list[Path] = typer.Argument(
         ..., help="Folders of two or more runs; the first is the baseline.", autocompletion=run_folders
     ),
@@ -27,20 +29,19 @@ def compare(
     target: Path | None = typer.Option(None, "--target", help="… and its reference translations."),
     data: Path | None = typer.Option(None, "--data", help="The data folder, where it has moved since training."),
     to: str = typer.Option("", "--to", help="The target language of runs that have several."),
-    beam: int | None = typer.Option(
-        None, "--beam", min=1, help="Hypotheses kept a sentence, for every run; each run's own otherwise."
-    ),
     checkpoint: str = typer.Option("best", "--checkpoint", help="best, last or step-N."),
-    png: Path | None = typer.Option(None, "--png", help="Draw BLEU against source length, a line a run, to this file."),
+    png: Path | None = typer.Option(
+        None, "--png", help="Draw BLEU against source length to this file, one line per run."
+    ),
     markdown: bool = typer.Option(False, "--markdown", help="Print a table to paste into a README."),
     as_json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
     """Translate the same sentences with several runs: scores and their significance, size, time, speed.
 
+    Each run decodes as its recipe says; --beam is for all of them.
+
     Example: [bold]jumok compare runs/seq2seq runs/transformer --beam 5 --png lengths.png[/bold]
     """
-    import json
-
     from jumok import api
     from jumok.errors import ConfigError
 
@@ -48,9 +49,17 @@ def compare(
         raise ConfigError("--markdown and --json are both given; choose one")
     with bar(error_console(), "translating", None) as advance:
         comparisons = api.compare(
-            runs, split=split, source=source, target=target, data=data, to=to, beam=beam, checkpoint=checkpoint, png=png,
+            runs,
+            split=split,
+            source=source,
+            target=target,
+            data=data,
+            to=to,
+            beam=decoding_given(context).get("beam"),
+            checkpoint=checkpoint,
+            png=png,
             progress=lambda name, done, total: advance(done),
-        )  # fmt: skip
+        )
     if as_json:
         found = {label: comparison.to_dict() for label, comparison in comparisons.items()}
         typer.echo(json.dumps(found, ensure_ascii=False, indent=1))
@@ -86,24 +95,24 @@ def markdown_table(comparison: "Comparison") -> str:
 
 
 def cells(run: "RunResult") -> list[str]:
-    """Return a run's line, a text a column."""
+    """Return a run's row, one text per column."""
     seconds, speed = run.training_seconds, run.training_tokens_per_second
     return [
         run.name,
         f"{run.parameters:,}",
         UNKNOWN if seconds is None else f"{seconds / 60:.1f}",
-        *score(run.bleu, run.bleu_significance),
+        *score(run.bleu, run.bleu_significance.interval, run.bleu_significance.p),
         f"{run.bleu_longest_fifth:.2f}",
-        *score(run.chrf, run.chrf_significance),
+        *score(run.chrf, run.chrf_significance.interval, run.chrf_significance.p),
         UNKNOWN if speed is None else f"{speed:,.0f}",
         f"{run.translation_tokens_per_second:,.0f}",
         f"{run.sentences_per_second:,.1f}",
     ]
 
 
-def score(value: float, significance: "Significance") -> tuple[str, str]:
+def score(value: float, interval: float, p: float | None) -> tuple[str, str]:
     """Return a score with its interval, and its p."""
-    return f"{value:.2f} ± {significance.interval:.2f}", UNKNOWN if significance.p is None else f"{significance.p:.3f}"
+    return f"{value:.2f} ± {interval:.2f}", UNKNOWN if p is None else f"{p:.3f}"
 
 
 def notes(comparison: "Comparison") -> list[str]:

@@ -1,4 +1,4 @@
-"""What the commands share: consoles, progress, completion of names."""
+"""What the commands share: consoles, progress, warnings, completion of names."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,6 +9,8 @@ from rich.console import Console
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+    from jumok.api import Notice
 
 WIDEST = 10_000  # columns of a table
 
@@ -36,19 +38,17 @@ def recipe_names(incomplete: str) -> list[str]:
 
 def run_folders(incomplete: str) -> list[str]:
     """Return run folders and shipped models that begin with what is typed."""
-    from jumok.runs.shipped import known_runs
+    from jumok import api
 
-    return sorted(name for name in known_runs().values() if name.startswith(incomplete))
+    return sorted(name for name in api.known_runs().values() if name.startswith(incomplete))
 
 
-def warn_on(console: Console, lines_before: int = 0) -> Callable[[str], None]:
-    """Return what prints a warning about 'line N …', counted on from the lines that came before."""
+def warn_on(console: Console, *, lines_before: int = 0, begin: str = "") -> "Callable[[Notice], None]":
+    """Return what prints a notice as a warning, its line counted on from the lines that came before the call."""
 
-    def warn(message: str) -> None:
-        number, _, rest = message.removeprefix("line ").partition(" ")
-        console.print(
-            f"warning: line {int(number) + lines_before} {rest}", highlight=False, markup=False, soft_wrap=True
-        )
+    def warn(notice: "Notice") -> None:
+        text = f"{begin}warning: {notice.after(lines_before)}"
+        console.print(text, highlight=False, markup=False, soft_wrap=True)
 
     return warn
 

@@ -12,7 +12,7 @@ def export(
     folder: Path = typer.Argument(..., help="The folder to make."),
     to: str = typer.Option(..., "--to", help="ctranslate2, huggingface or onnx."),
     source: Path | None = typer.Option(
-        None, "--source", help="Check it on these sentences, one a line, instead of the run's val data."
+        None, "--source", help="Check it on these sentences, one per line, instead of the run's val data."
     ),
     data: Path | None = typer.Option(None, "--data", help="The data folder, where it has moved since training."),
     checkpoint: str = typer.Option("best", "--checkpoint", help="best, last or step-N."),

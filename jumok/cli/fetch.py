@@ -16,9 +16,8 @@ def fetch(
     """
     from rich.progress import Progress
 
+    from jumok import api
     from jumok.cli.display import error_console
-    from jumok.data.fetch import DOWNLOADS
-    from jumok.data.fetch import fetch as download
 
     console = error_console()
     with Progress(console=console, disable=not console.is_terminal) as progress:
@@ -29,6 +28,6 @@ def fetch(
                 tasks[file] = progress.add_task(file, total=total)
             progress.update(tasks[file], completed=done)
 
-        place = download(name, folder, base_url=base_url or None, progress=show)
-    typer.echo(f"{name} is in {place}")
-    typer.echo(f"licence: {DOWNLOADS[name].licence}")
+        fetched = api.fetch(name, folder, base_url=base_url, progress=show)
+    typer.echo(f"{name} is in {fetched.folder}")
+    typer.echo(f"licence: {fetched.licence}")

@@ -1,10 +1,11 @@
 """`jumok fill`: find the missing words of a text."""
 
+import json
 from pathlib import Path
 
 import typer
 
-from jumok.cli.display import error_console, print_table, run_folders
+from jumok.cli.display import error_console, print_table, run_folders, warn_on
 
 
 def fill(
@@ -18,19 +19,12 @@ def fill(
 
     Example: [bold]jumok fill runs/nsmc-pretrain "이 영화 정말 [MASK]"[/bold]
     """
-    import json
-
     from rich.table import Table
 
     from jumok import api
-    from jumok.predictors.filler import Filler
 
-    console = error_console()
-
-    def warn(message: str) -> None:
-        console.print(f"warning: {message}", highlight=False, markup=False, soft_wrap=True)
-
-    found = api.load_for(Filler, run, checkpoint=checkpoint).fill(text, top=top, warn=warn)
+    filler = api.load_for(api.Filler, run, api.LoadOptions(checkpoint=checkpoint))
+    found = filler.fill(text, top=top, warn=warn_on(error_console()))
     if as_json:
         typer.echo(json.dumps({"text": found.text, "masks": found.masks}, ensure_ascii=False))
         return

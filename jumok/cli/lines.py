@@ -7,6 +7,16 @@ from pathlib import Path
 CHUNK = 1024  # lines worked on together when they come from a file or a pipe
 
 
+def check_inputs(given: list[str] | None, in_file: Path | None, *, what: str) -> None:
+    """Refuse inputs that are given both ways, or a file that is not there."""
+    from jumok.errors import ConfigError
+
+    if given and in_file:
+        raise ConfigError(f"give {what} or --in FILE, not both")
+    if in_file and not in_file.exists():
+        raise ConfigError(f"--in {in_file}: there is no such file")
+
+
 def chunks(texts: list[str] | None, in_file: Path | None) -> Iterator[list[str]]:
     """Yield lines to work on together: all that were given, or as many as fit a chunk; from a keyboard one by one."""
     if texts:
@@ -16,9 +26,9 @@ def chunks(texts: list[str] | None, in_file: Path | None) -> Iterator[list[str]]
         return
     from itertools import islice
 
-    from jumok.data.files import read_lines
+    from jumok import api
 
-    lines = read_lines(in_file) if in_file else standard_input()
+    lines = api.read_lines(in_file) if in_file else standard_input()
     size = 1 if in_file is None and sys.stdin.isatty() else CHUNK
     while chunk := list(islice(lines, size)):
         yield chunk

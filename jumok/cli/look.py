@@ -4,10 +4,12 @@ from pathlib import Path
 
 import typer
 
-from jumok.cli.display import error_console, run_folders, warn_on
+from jumok.cli.decoding_options import decoding_given
+from jumok.cli.display import run_folders
 
 
 def look(
+    context: typer.Context,
     given: list[str] = typer.Argument(
         ...,
         metavar="RUN... TEXT",
@@ -36,7 +38,6 @@ def look(
         "--film",
         help="How attention grew in training, on sentences kept at each evaluation: jumok look RUN --film.",
     ),
-    beam: int | None = typer.Option(None, "--beam", min=1, help="Hypotheses kept; 1 = greedy."),
     checkpoint: str = typer.Option("best", "--checkpoint", help="best, last or step-N."),
     html: Path | None = typer.Option(
         None, "--html", help="Write a page of all layers and heads to this one file: text or image."
@@ -45,7 +46,7 @@ def look(
     png: Path | None = typer.Option(None, "--png", help="Draw it to this file instead."),
     as_json: bool = typer.Option(False, "--json", help="Print the weights as JSON."),
 ) -> None:
-    """Draw the attention of a translation: a line an output token, a column a source token. Of an image (ViT, Swin): a heat map.
+    """Draw the attention of a translation: one line per output token, one column per source token. Of an image (ViT, Swin): a heat map.
 
     With --open or --html it is a page: point at a word, or at a patch of the image, and see where it looks.
 
@@ -68,15 +69,11 @@ def look(
     from jumok import api
     from jumok.cli.look_film import look_at_film
     from jumok.cli.look_image import look_at_image
-    from jumok.cli.look_page import check_can_write, write_image_page, write_page
-    from jumok.cli.look_text import Wanted, explain_with, look_at_answer
-    from jumok.config import DecodingConfig
+    from jumok.cli.look_page import Wanted, check_can_write
+    from jumok.cli.look_text import look_at_text
     from jumok.errors import ConfigError
-    from jumok.lens.figure import check_can_draw
-    from jumok.predictors.image_classifier import ImageClassifier
-    from jumok.predictors.translator import Translator
-    from jumok.workflows.compare import name_runs
 
+    beam = decoding_given(context)
     if html is not None:
         check_can_write(html)
     if film:
@@ -92,43 +89,20 @@ def look(
     if not runs:
         raise ConfigError(f"look needs a run and a text; only '{text}' is given: jumok look RUN TEXT")
     if png is not None:
-        check_can_draw(png)
+        api.check_can_draw(png)
     if png is not None and len(runs) > 1:
         raise ConfigError(f"--png draws one run, {len(runs)} are given; --html shows them side by side")
-    page, names = html is not None or open_page, name_runs(runs) if len(runs) > 1 else [Path(runs[0]).resolve().name]
-    views, images = [], []
-    predictors = [api.load(run, checkpoint=checkpoint) for run in runs]
-    if len({isinstance(predictor, ImageClassifier) for predictor in predictors}) > 1:
+    names = api.name_runs(runs) if len(runs) > 1 else [Path(runs[0]).resolve().name]
+    named = dict(zip(names, runs, strict=True))
+    shown = {api.predictor_class_of(run).explains == "image" for run in runs}
+    if len(shown) > 1:
         raise ConfigError("some of the runs name images and some do not; look at one kind at a time")
-    for run, name, predictor in zip(runs, names, predictors, strict=True):
-        if isinstance(predictor, ImageClassifier):
-            if to or target is not None or beam is not None or importance or words is not None:
-                raise ConfigError("--to, --target, --beam, --importance and --words are for translation")
-            if len(runs) > 1 and not page:
-                raise ConfigError(f"{len(runs)} runs are given; --html FILE or --open shows them on one image")
-            looked = look_at_image(
-                predictor, text, kind=kind, layer=layer, head=head, png=png, as_json=as_json, drawn=not page
-            )
-            images.append(looked.view(name))
-            continue
-        if not isinstance(predictor, Translator):
-            raise ConfigError(f"{run} is a run of {predictor.run.recipe.task}; look is for translation and images")
-        changes = {"beam": beam} if beam else {}
-        options = DecodingConfig.parse(predictor.options.model_dump() | changes, "decoding")
-        explanation, worth = explain_with(
-            predictor,
-            text,
-            to=to,
-            target=target,
-            options=options,
-            importance=importance,
-            page=page,
-            warn=warn_on(error_console()),
-        )
-        wanted = Wanted(kind, layer, head, words=bool(words), name=name if len(runs) > 1 else "")
-        look_at_answer(explanation, text, worth, wanted, png=png, as_json=as_json, drawn=not page)
-        views.append(explanation.view(name, worth=worth))
-    if page and images:
-        write_image_page(images, html, opened=open_page)
-    elif page:
-        write_page(views, html, words=words is not False, opened=open_page)
+    wanted = Wanted(
+        kind=kind, layer=layer, head=head, checkpoint=checkpoint, png=png, html=html, opened=open_page, as_json=as_json
+    )
+    if shown == {True}:
+        if to or target is not None or beam or importance or words is not None:
+            raise ConfigError("--to, --target, --beam, --importance and --words are for translation")
+        look_at_image(named, text, wanted)
+    else:
+        look_at_text(named, text, wanted, to=to, target=target, decoding=beam, importance=importance, words=words)

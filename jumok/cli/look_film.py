@@ -6,22 +6,21 @@ from typing import TYPE_CHECKING
 import typer
 
 from jumok.cli.display import print_table, standard_console
+from jumok.cli.look_page import save_page
 
 if TYPE_CHECKING:
-    from jumok.lens.film import Film
+    from jumok.api import Film
 
 
 def look_at_film(
     run: str, *, html: Path | None, opened: bool, words: bool | None, layer: int | None, head: int | None
 ) -> None:
-    """Show the film of a run: a page where one is asked for, a line a frame and the last alignment otherwise."""
+    """Show the film of a run: as a page on request; otherwise one line per frame, and the last alignment."""
     from jumok import api
-    from jumok.cli.look_page import save_page
-    from jumok.lens.film_page import make_film_page
 
     film = api.open_film(run)
     if html is not None or opened:
-        page = make_film_page(film, name=Path(run).resolve().name, words=words)
+        page = api.make_film_page(film, name=Path(run).resolve().name, words=words)
         save_page(page, html, opened=opened)
         return
     _tell(film, layer=layer, head=head)
@@ -30,8 +29,7 @@ def look_at_film(
 def _tell(film: "Film", *, layer: int | None, head: int | None) -> None:
     from rich.table import Table
 
-    from jumok.cli.look_text import Wanted, chosen_weights
-    from jumok.lens.terminal import draw_alignment
+    from jumok import api
 
     console, last = standard_console(), film.frames[-1].shots[0]
     console.print(f"{last.source}\nreference: {last.reference}\n", soft_wrap=True)
@@ -43,9 +41,8 @@ def _tell(film: "Film", *, layer: int | None, head: int | None) -> None:
         score = f"{scores[film.score]:.2f}" if film.score in scores else "–"
         table.add_row(f"{frame.step:,}", score, f"{shot.entropy:.2f}", f"{shot.on_end:.1%}", shot.translation)
     print_table(table)
-    found = chosen_weights(last, Wanted(layer=layer, head=head))
+    found = api.alignment_of(last.record, layer=layer, head=head)
     console.print(f"\nstep {film.frames[-1].step:,}, {found.title}\n")
-    drawing = draw_alignment(found.weights, found.queries, found.keys, colour=console.is_terminal)
-    console.print(drawing, soft_wrap=True)
+    console.print(found.draw(colour=console.is_terminal), soft_wrap=True)
     if len(film.frames[-1].shots) > 1:
         typer.echo(f"This is the first of {len(film.frames[-1].shots)} sentences; --open or --html FILE shows all.")

@@ -1,73 +1,60 @@
 """`jumok look` at an image: the verdict, and a heat map of where the model looked."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
 from jumok.cli.display import standard_console
+from jumok.cli.look_page import Wanted, save_page
 
 if TYPE_CHECKING:
-    from jumok.predictors.image_classifier import ImageClassifier, ImageExplanation
+    from jumok.api import ImageExplanation
 
 
-def look_at_image(
-    predictor: "ImageClassifier",
-    image: str,
-    *,
-    kind: str,
-    layer: int | None,
-    head: int | None,
-    png: Path | None,
-    as_json: bool,
-    drawn: bool = True,
-) -> "ImageExplanation":
-    """Show where the model looked in an image: rollout over all layers, or one layer and head.
-
-    drawn says whether the terminal gets the drawing; the explanation is handed back for a page.
-    """
+def look_at_image(runs: Mapping[str, str], image: str, wanted: Wanted) -> None:
+    """Show where each run, by its name, looked in an image; several of them on one page."""
+    from jumok import api
     from jumok.errors import ConfigError
-    from jumok.lens.heat import chosen_heat, draw_heat, image_grids, image_heat
 
-    [file] = predictor.find([image])
-    explanation = predictor.explain(file, details=not drawn)
-    ranked = ", ".join(f"{label} {share:.1%}" for label, share in list(explanation.verdict.probabilities.items())[:3])
+    if len(runs) > 1 and not wanted.page:
+        raise ConfigError(f"{len(runs)} runs are given; --html FILE or --open shows them on one image")
+    views = []
+    for name, run in runs.items():
+        classifier = api.load_for(api.ImageClassifier, run, api.LoadOptions(checkpoint=wanted.checkpoint))
+        [file] = classifier.find([image])
+        explanation = classifier.explain(file, details=wanted.page)
+        show(explanation, file, wanted)
+        views.append(explanation.view(name))
+    if wanted.page and any(view.record.maps for view in views):  # without attention there is no page
+        save_page(api.make_image_page(views), wanted.html, opened=wanted.opened)
+
+
+def show(explanation: "ImageExplanation", file: Path, wanted: Wanted) -> None:
+    """Show one run's heat map in the terminal or as a PNG, or print its numbers."""
+    summary, png = explanation.summary, wanted.png
     if not explanation.record.maps:
-        typer.echo(f"{file}: {ranked}\n{explanation.note}")
-        mixing = getattr(predictor.model, "mixing_weights", None)
-        if mixing is not None and png is not None:
-            image_grids(
-                mixing().detach(), png, title="how each place (a line) is mixed from all (columns), layer by layer"
-            )
+        typer.echo(f"{file}: {summary}\n{explanation.note}")
+        if png is not None and explanation.save_mixing_png(png):
             typer.echo(f"how it mixes them: {png}")
-        return explanation
-    maps = explanation.record.maps
-    if kind and kind not in explanation.record.kinds:
-        raise ConfigError(f"--kind {kind}: this model has {', '.join(explanation.record.kinds)}")
-    if layer is not None and layer > len(maps):
-        raise ConfigError(f"--layer {layer}: there are {len(maps)}")
-    if head is not None and layer is None:
-        raise ConfigError("--head needs --layer: heads of different layers have nothing in common")
-    if head is not None and layer is not None and head > len(maps[layer - 1].weights):
-        raise ConfigError(f"--head {head}: there are {len(maps[layer - 1].weights)}")
-    heat = explanation.heat if layer is None else chosen_heat(maps[layer - 1], head)
-    assert heat is not None
-    what = (
-        "rollout over all layers"
-        if layer is None
-        else f"layer {layer}, " + (f"head {head}" if head else "mean of heads")
-    )
-    if as_json:
-        found = {"image": str(file), "label": explanation.verdict.label, "heat": heat.tolist(), "what": what}
-        typer.echo(json.dumps(found, ensure_ascii=False))
-        return explanation
-    typer.echo(f"{file}: {ranked}")
+        return
+    found = explanation.heat_map(kind=wanted.kind, layer=wanted.layer, head=wanted.head)
+    if wanted.as_json:
+        told = {
+            "image": str(file),
+            "label": explanation.verdict.label,
+            "heat": found.heat.tolist(),
+            "what": found.title,
+        }
+        typer.echo(json.dumps(told, ensure_ascii=False))
+        return
+    typer.echo(f"{file}: {summary}")
     if png is not None:
-        image_heat(explanation.pixels, heat, png, title=f"{ranked} · {what}")
-        typer.echo(f"{what}: {png}")
-    elif drawn:
+        found.save_png(png, caption=summary)
+        typer.echo(f"{found.title}: {png}")
+    elif not wanted.page:
         console = standard_console()
-        typer.echo(f"{what}\n")
-        console.print(draw_heat(heat, colour=console.is_terminal), soft_wrap=True)
-    return explanation
+        typer.echo(f"{found.title}\n")
+        console.print(found.draw(colour=console.is_terminal), soft_wrap=True)

@@ -1,17 +1,34 @@
-"""`jumok look` as a page: one HTML file, kept where the user wants it or opened at once."""
+"""What `jumok look` shows, and where: the terminal, a PNG, JSON, or a page kept in a file or opened at once."""
 
 import tempfile
 import webbrowser
-from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
 if TYPE_CHECKING:
-    from jumok.lens.html import Page
-    from jumok.lens.image_view import ImageView
-    from jumok.lens.view import View
+    from jumok.api import Page
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which weights are shown, of which checkpoint, and where."""
+
+    kind: str = ""
+    layer: int | None = None
+    head: int | None = None
+    checkpoint: str = "best"
+    png: Path | None = None
+    html: Path | None = None
+    opened: bool = False  # in the browser
+    as_json: bool = False
+
+    @property
+    def page(self) -> bool:
+        """Whether a page is shown, so that the terminal gets no drawing."""
+        return self.html is not None or self.opened
 
 
 def check_can_write(path: Path) -> None:
@@ -20,21 +37,6 @@ def check_can_write(path: Path) -> None:
 
     if path.is_dir() or not path.absolute().parent.is_dir():
         raise ConfigError(f"--html {path}: must be a file in a folder that exists")
-
-
-def write_page(views: "Sequence[View]", path: Path | None, *, words: bool, opened: bool) -> None:
-    """Write the page of one run or several, and open it on request."""
-    from jumok.lens.html import make_page
-
-    save_page(make_page(views, words=words), path, opened=opened)
-
-
-def write_image_page(views: "Sequence[ImageView]", path: Path | None, *, opened: bool) -> None:
-    """Write the page of one run or several on an image, and open it on request; without attention there is none."""
-    from jumok.lens.image_page import make_image_page
-
-    if any(view.record.maps for view in views):
-        save_page(make_image_page(views), path, opened=opened)
 
 
 def save_page(page: "Page", path: Path | None, *, opened: bool) -> None:

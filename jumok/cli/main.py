@@ -10,21 +10,19 @@ from jumok.cli.cache import cache
 from jumok.cli.check import check
 from jumok.cli.classify import classify
 from jumok.cli.compare import compare
+from jumok.cli.decoding_options import decoding_command
 from jumok.cli.evaluate import evaluate
 from jumok.cli.export import export
 from jumok.cli.fetch import fetch
 from jumok.cli.fill import fill
 from jumok.cli.generate import generate
 from jumok.cli.import_ import import_
-from jumok.cli.inventory import inventory
+from jumok.cli.list import list_inventory
 from jumok.cli.look import look
 from jumok.cli.new import new
 from jumok.cli.schema import schema
 from jumok.cli.train import train
 from jumok.cli.translate import translate
-
-# Importing torch makes a million objects that stay: looking for garbage among them takes a tenth of the start-up.
-gc.set_threshold(50_000, 20, 50)
 
 app = typer.Typer(
     name="jumok",
@@ -35,17 +33,19 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("list")(inventory)
+app.command("list")(list_inventory)
 app.command()(check)
 app.command()(train)
 app.command()(new)
-app.command()(evaluate)
-app.command()(compare)
-app.command()(translate)
-app.command()(generate)
+app.command(cls=decoding_command("beam", "length_penalty", "shortlist"))(evaluate)
+app.command(cls=decoding_command("beam"))(compare)
+app.command(cls=decoding_command(without=("stop",)))(translate)
+app.command(cls=decoding_command("temperature", "top_k", "top_p", "min_p", "repetition_penalty", "stop", "seed"))(
+    generate
+)
 app.command()(classify)
 app.command()(fill)
-app.command()(look)
+app.command(cls=decoding_command("beam"))(look)
 app.command("import")(import_)
 app.command()(export)
 app.command()(fetch)
@@ -73,8 +73,10 @@ def main() -> None:
     """Run the command line; a JumokError becomes one clear message and exit code 2."""
     from jumok.errors import JumokError
 
+    # Importing torch makes a million objects that stay: looking for garbage among them takes a tenth of the start-up.
+    gc.set_threshold(50_000, 20, 50)
     try:
-        app()
+        app(prog_name="jumok")  # as `python -m jumok`, too
     except JumokError as error:
         first, *rest = str(error).splitlines() or [""]
         print("\n".join([f"jumok: {first}", *(f"       {line}" for line in rest)]), file=sys.stderr)

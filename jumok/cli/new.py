@@ -6,7 +6,7 @@ import typer
 
 
 def new(
-    source: Path = typer.Argument(..., help="A file with one source sentence a line."),
+    source: Path = typer.Argument(..., help="A file with one source sentence per line."),
     target: Path = typer.Argument(..., help="Its translations, line by line."),
     out: Path | None = typer.Option(None, "--out", help="The recipe to write; SOURCE-TARGET.toml by default."),
     val_source: Path | None = typer.Option(
@@ -20,9 +20,9 @@ def new(
     """
     from shlex import quote
 
+    from jumok import api
     from jumok.cli.display import counting, error_console
     from jumok.errors import ConfigError
-    from jumok.workflows.new import new_recipe
 
     path = out or Path(f"{source.name}-{target.name}.toml")
     if path.exists():
@@ -31,7 +31,7 @@ def new(
         raise ConfigError("--val-source and --val-target belong together")
     with counting(error_console()) as progress:
         progress("reading", 0)
-        text = new_recipe(
+        text = api.new_recipe(
             source.absolute(),
             target.absolute(),
             val_source=val_source and val_source.absolute(),

@@ -10,6 +10,6 @@ def schema() -> None:
     """
     import json
 
-    from jumok.api import recipe_schema
+    from jumok import api
 
-    typer.echo(json.dumps(recipe_schema(), indent=1, ensure_ascii=False))
+    typer.echo(json.dumps(api.recipe_schema(), indent=1, ensure_ascii=False))

@@ -26,6 +26,7 @@ def train(
     from shlex import quote
 
     from jumok import api
+    from jumok.catalogue import predictor_class
 
     console = error_console()
     overrides = [*overrides, *(["training.compile=true"] if compile_layers else [])]
@@ -33,5 +34,5 @@ def train(
         job = api.prepare_job(recipe, data=data, out=out, overrides=overrides, resume=resume, progress=progress)
     if not job.train(console):
         raise typer.Exit(130)  # as a shell reports Ctrl-C, so that a script does not go on with half a model
-    typer.echo(f'Use it:    jumok {api.predictor_class(job.recipe.task).verb} {quote(str(job.folder))} "…"')
+    typer.echo(f'Use it:    jumok {predictor_class(job.recipe.task).verb} {quote(str(job.folder))} "…"')
     typer.echo(f"Score it:  jumok evaluate {quote(str(job.folder))}")

@@ -1,6 +1,7 @@
-"""The [decoding] of a recipe."""
+"""The [decoding] of a recipe. The command line makes its options from these fields: name, type, bound, description."""
 
-from typing import Annotated, Self
+from collections.abc import Mapping
+from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
@@ -9,20 +10,28 @@ from jumok.errors import ConfigError
 
 
 class DecodingConfig(Section):
-    """How an answer is searched for. Every value can be changed when translating."""
+    """How an answer is searched for. Every value can be changed for a single call."""
 
-    beam: int = Field(5, ge=1, description="hypotheses kept a sentence; 1 = greedy")
-    n_best: int = Field(1, ge=1, description="answers returned a sentence, at most beam")
+    beam: int = Field(5, ge=1, description="hypotheses kept per sentence; 1 = greedy")
+    n_best: int = Field(1, ge=1, description="answers per sentence, at most beam")
     length_penalty: float = Field(1.0, description="log-probability is divided by length to this power")
-    coverage_penalty: float = Field(0.0, ge=0.0, description="punish source words nobody looked at (GNMT's beta)")
+    coverage_penalty: float = Field(
+        0.0, ge=0.0, description="punish source tokens that got little attention (GNMT's beta)"
+    )
     no_repeat_ngram: int = Field(0, ge=0, description="no n-gram of this size twice; 0 = off")
     min_length: int = Field(0, ge=0, description="tokens before the end is allowed")
     max_length: int = Field(0, ge=0, description="most tokens of an answer; 0 = twice the source plus 10")
     sample: bool = Field(False, description="draw at random instead of searching")
-    temperature: float = Field(1.0, gt=0.0, allow_inf_nan=False)
-    top_k: int = Field(0, ge=0, description="draw from the k likeliest; 0 = all")
-    top_p: float = Field(1.0, gt=0.0, le=1.0, description="draw from the likeliest that make up this share")
-    min_p: float = Field(0.0, ge=0.0, lt=1.0, description="draw from those at least this share as likely as the first")
+    temperature: float = Field(
+        1.0, gt=0.0, allow_inf_nan=False, description="when drawing: below 1 safer, above 1 bolder"
+    )
+    top_k: int = Field(0, ge=0, description="when drawing: from the k likeliest tokens; 0 = all")
+    top_p: float = Field(
+        1.0, gt=0.0, le=1.0, description="when drawing: from the likeliest tokens that make up this share"
+    )
+    min_p: float = Field(
+        0.0, ge=0.0, lt=1.0, description="when drawing: from tokens at least this share as likely as the likeliest"
+    )
     repetition_penalty: float = Field(
         1.0, ge=1.0, allow_inf_nan=False, description="make tokens already written less likely (CTRL's); 1 = off"
     )
@@ -30,11 +39,18 @@ class DecodingConfig(Section):
         [], description="end before any of these texts (language models)"
     )
     shortlist: int = Field(
-        0, ge=0, description="target tokens tried for each source token, learnt from the training data; 0 = all"
+        0,
+        ge=0,
+        description="target tokens tried for each source token, learnt from the training data: faster; 0 = all",
     )
-    seed: int = Field(1, ge=0)
+    seed: int = Field(1, ge=0, description="when drawing: the same seed draws the same")
     batch_size: int = Field(64, ge=1, description="sentences decoded side by side")
     workers: int = Field(0, ge=0, description="processes that share many sentences on a CPU; 0 = what is fastest")
+
+    def changed(self, changes: Mapping[str, Any]) -> Self:
+        """Return these options with some changed, checked as in a recipe; a change to None changes nothing."""
+        given = {name: value for name, value in changes.items() if value is not None}
+        return type(self).parse(self.model_dump() | given, "decoding") if given else self
 
     @model_validator(mode="after")
     def n_best_fits_the_beam(self) -> Self:

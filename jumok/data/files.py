@@ -1,13 +1,35 @@
-"""Text files, plain or .gz: found, hashed, and read line by line. What is no UTF-8 text is refused with its cure."""
+"""Files: where they are looked for, hashed, and read line by line, plain or .gz. What is no UTF-8 text is refused."""
 
 import gzip
 import hashlib
+import os
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from io import BufferedReader
 from pathlib import Path
 
+from jumok.data.fetch import data_home
 from jumok.errors import DataError
+
+Find = Callable[[str], Path]  # the place of a file that a recipe names
+
+
+class MissingFileError(DataError):
+    """A file that is in none of the folders."""
+
+
+def data_folders(data: Path | None, name: str, recipe: Path | None = None) -> list[Path]:
+    """Return where relative files are looked for: the given folder, JUMOK_DATA, the recipe's, here, jumok fetch's."""
+    roots = [
+        data,
+        Path(os.environ["JUMOK_DATA"]) if os.environ.get("JUMOK_DATA") else None,
+        recipe and recipe.parent,
+        Path.cwd(),
+    ]
+    folders = []
+    for root in filter(None, roots):
+        folders += [root / name, root] if name else [root]
+    return list(dict.fromkeys(folder.absolute() for folder in [*folders, data_home() / name if name else data_home()]))
 
 
 def find_file(file: str, folders: Sequence[Path]) -> Path:
@@ -17,7 +39,7 @@ def find_file(file: str, folders: Sequence[Path]) -> Path:
         if place.exists():
             return place
     looked = ", ".join(str(place) for place in places) or "no folder at all"
-    raise DataError(
+    raise MissingFileError(
         f"{file} was not found; looked at {looked}.\n"
         "Pass --data FOLDER (or set JUMOK_DATA) to say where the files are; jumok fetch downloads public sets."
     )
@@ -67,7 +89,7 @@ def read_lines(path: Path) -> Iterator[str]:
     except OSError as error:
         raise unreadable(path, error) from None
     if number == 0:
-        raise DataError(f"{path} is empty; a file with one sentence or row a line is needed.")
+        raise DataError(f"{path} is empty; a file with one sentence or row per line is needed.")
 
 
 def _open(path: Path) -> gzip.GzipFile | BufferedReader:

@@ -1,39 +1,85 @@
-"""What every trained model in use shares: its run, its task, its weights, and how it is scored.
+"""What every trained model in use shares: its run, its task, its model, and how it is scored.
 
-api.load(RUN) → the predictor of the run's task → answers, scores, explanations
+api.load(RUN) → the predictor of the run's task → answers, scores, explanations; a Notice tells what to know of an input
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Sized
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
-
-from torch import nn
+from typing import Any, ClassVar, Generic, Literal, Self, TypeVar
 
 from jumok.config import DecodingConfig
+from jumok.data.corpora import Split
 from jumok.errors import ConfigError
-from jumok.evaluation.labels import score_labels
+from jumok.nn.model import Model
 from jumok.runs.run import Run
+from jumok.tasks.base import Task
 
-SPLITS = ("train", "val", "test")
-Tell = Callable[[str, int, int], None]  # label of a corpus, items done since the last call, items in all
+SPLITS: tuple[Split, ...] = ("train", "val", "test")
+ScoringProgress = Callable[[str, int, int], None]  # label of a corpus, items done since the last call, items in all
+
+TaskT = TypeVar("TaskT", bound=Task)
+ModelT = TypeVar("ModelT", bound=Model[Any])
+StoreT = TypeVar("StoreT", bound=Sized)
 
 
-class Predictor(ABC):
+@dataclass(frozen=True)
+class Notice:
+    """What a user should know of an answer, about a line of the input (counted from 1) or about no line."""
+
+    line: int | None
+    text: str
+
+    def __str__(self) -> str:
+        return self.text if self.line is None else f"line {self.line} {self.text}"
+
+    def after(self, lines: int) -> "Notice":
+        """Return the notice as it reads where so many lines came before the call."""
+        return self if self.line is None else replace(self, line=self.line + lines)
+
+
+Warn = Callable[[Notice], None]
+
+
+def ignore_notice(notice: Notice) -> None:
+    """Let a notice pass unheard."""
+
+
+class Predictor(ABC, Generic[TaskT, ModelT, StoreT]):
     """Answer new inputs with a run's weights."""
 
     verb: ClassVar[str] = ""  # the command that uses it
     source_is: ClassVar[str] = ""  # what --source of an evaluation is, where it stands alone
+    explains: ClassVar[Literal["", "text", "image"]] = ""  # what `jumok look` shows the attention of; "": nothing
 
-    def __init__(self, run: Run, task: Any, model: nn.Module) -> None:
-        self.run, self.task, self.model = run, task, model
+    def __init__(self, run: Run, task: TaskT) -> None:
+        self.run, self.task = run, task
+
+    @classmethod
+    @abstractmethod
+    def with_model(cls, run: Run, task: TaskT, model: ModelT) -> Self:
+        """Return the predictor of a run whose model was loaded."""
+
+    @classmethod
+    def with_export(cls, run: Run, task: TaskT, *, int8: bool) -> Self:
+        """Return the predictor of a folder that was exported to another engine."""
+        raise ConfigError(f"{run.folder} was exported to {run.facts['engine']}, which is for translation")
+
+    @property
+    @abstractmethod
+    def model(self) -> ModelT:
+        """The model."""
 
     @property
     def options(self) -> DecodingConfig:
         """The recipe's own way to decode."""
         return self.run.recipe.decoding
+
+    def choose_language(self, to: str) -> None:
+        """Choose the target language that is meant where a call names none."""
+        raise ConfigError(f"--to {to} is for translation; {self.run.folder} is a run of {self.run.recipe.task}")
 
     def evaluate(
         self,
@@ -42,7 +88,7 @@ class Predictor(ABC):
         source: Path | None = None,
         target: Path | None = None,
         options: DecodingConfig | None = None,
-        progress: Tell = lambda label, done, total: None,
+        progress: ScoringProgress = lambda label, done, total: None,
     ) -> dict[str, dict[str, Any]]:
         """Return the scores of each corpus of a split, or of files of one's own, by label."""
         stores = self.stores(split, source=source, target=target)
@@ -51,67 +97,61 @@ class Predictor(ABC):
             for label, store in stores.items()
         }
 
-    def stores(self, split: str, *, source: Path | None = None, target: Path | None = None) -> dict[str, Any]:
+    def stores(self, split: str, *, source: Path | None = None, target: Path | None = None) -> dict[str, StoreT]:
         """Return the data of each corpus of a split, or of files of one's own, by label."""
-        check_split(split)
+        known = check_split(split)
         if target is not None and self.source_is:
             raise ConfigError(f"--target is for translation; {self.source_is}")
         if source is not None:
-            return {(target or source).name: self.own(source, target)}
-        stores: dict[str, Any] = self.task.open_split(split)
+            return {(target or source).name: self.own_data(source, target)}
+        stores: dict[str, StoreT] = self.task.open_split(known)
         return stores
 
     @abstractmethod
-    def own(self, source: Path, target: Path | None = None) -> Any:
+    def own_data(self, source: Path, target: Path | None = None) -> StoreT:
         """Return the data of files of one's own."""
 
     @abstractmethod
-    def score(self, store: Any, options: DecodingConfig, progress: Callable[[int], None]) -> dict[str, Any]:
+    def score(self, store: StoreT, options: DecodingConfig, progress: Callable[[int], None]) -> dict[str, Any]:
         """Return the scores of one corpus."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return facts about the model for tables and pages."""
-        parameters = sum(parameter.numel() for parameter in self.model.parameters())
-        return {"run": str(self.run.folder), "model": self.run.recipe.model.name, "parameters": parameters}
+        return {"run": str(self.run.folder), "model": self.run.recipe.model.name, **self.facts()}
+
+    def facts(self) -> dict[str, Any]:
+        """Return what the model itself says of it: how many parameters it has."""
+        return {"parameters": self.model.parameter_count}
 
 
-class Classifier(Predictor):
-    """Name the classes of texts or of images."""
+class ModelPredictor(Predictor[TaskT, ModelT, StoreT]):
+    """A predictor that calls its model itself."""
 
-    verb = "classify"
+    def __init__(self, run: Run, task: TaskT, model: ModelT) -> None:
+        super().__init__(run, task)
+        self._model = model
 
-    def score(self, store: Any, options: DecodingConfig, progress: Callable[[int], None]) -> dict[str, Any]:
-        """Return accuracy and others of labelled data, and what stands beside them."""
-        logits, wanted = self.task.logits(self.model, store, progress)
-        named, labels = logits.argmax(dim=1).tolist(), self.task.labels
-        scores = asdict(score_labels(named, wanted.tolist(), len(labels)))
-        return {**scores, **self.task.metrics(logits, wanted), "labels": labels, **self.beside(store)}
+    @classmethod
+    def with_model(cls, run: Run, task: TaskT, model: ModelT) -> Self:
+        """Return the predictor of a run whose model was loaded."""
+        return cls(run, task, model)
 
-    @abstractmethod
-    def beside(self, store: Any) -> dict[str, Any]:
-        """Return what helps to read a score: `baselines` at least."""
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """What something was taken for."""
-
-    label: str
-    probability: float
-    probabilities: dict[str, float]  # of every class, the likeliest first
+    @property
+    def model(self) -> ModelT:
+        """The model."""
+        return self._model
 
 
-def ranked_verdict(labels: Sequence[str], probabilities: Sequence[float]) -> Verdict:
-    """Return the verdict that probabilities of labels amount to."""
-    ranked = sorted(zip(labels, probabilities, strict=True), key=lambda item: -item[1])
-    return Verdict(*ranked[0], dict(ranked))
+AnyPredictor = Predictor[Any, Any, Any]
 
 
-def check_split(split: str) -> None:
-    """Refuse a split that does not exist."""
-    if split not in SPLITS:
-        raise ConfigError(f"--split {split}: must be train, val or test")
+def check_split(split: str) -> Split:
+    """Return the split of a name, or refuse one that does not exist."""
+    for known in SPLITS:
+        if split == known:
+            return known
+    raise ConfigError(f"--split {split}: must be train, val or test")
 
 
-def _tell(progress: Tell, label: str, total: int, done: int) -> None:
+def _tell(progress: ScoringProgress, label: str, total: int, done: int) -> None:
     progress(label, done, total)

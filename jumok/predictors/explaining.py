@@ -3,11 +3,8 @@
 source ids → search → answer → one teacher-forced pass under observe → Explanation; without each head in turn → HeadWorth
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -21,17 +18,17 @@ from jumok.inspection.observe import observe
 from jumok.nn.attention import MultiHeadAttention
 from jumok.nn.batch import PairBatch
 from jumok.nn.scores import StateAttention
+from jumok.predictors.engines import PairDecoder, TranslationEngine
 from jumok.predictors.explanation import Explanation, HeadWorth, choices_of
 from jumok.tasks.pairs import Ids, collate
-from jumok.tasks.translation import Answer
-
-if TYPE_CHECKING:
-    from jumok.predictors.translator import Translator
+from jumok.tasks.translation import Translation
+from jumok.tasks.writing import Answer
 
 
 @torch.inference_mode()
 def explain(
-    translator: Translator,
+    engine: TranslationEngine,
+    task: Translation,
     ids: Ids,
     *,
     given: Answer | None,
@@ -39,16 +36,16 @@ def explain(
     ablation: Ablation,
     details: bool = False,
 ) -> Explanation:
-    """Return the answer to a source, or the given one, explained; ablation leave something out of search and pass."""
-    task, model = translator.task, translator.model
+    """Return the answer to a source, or the given one, explained; ablation leaves something out of search and pass."""
+    model = engine.model
     check_ablation(model, ablation)
     if given is not None:
         answers = [given]
     elif ablation == Ablation():
-        answers = translator.search([ids], options=options)[0]
+        answers = engine.search([ids], options=options)[0]
     else:
         with observe(model, ablation=ablation, keep=False):
-            answers = translator.search([ids], options=options)[0]
+            answers = engine.search([ids], options=options)[0]
     answer = answers[0]
     batch, written = _forced(model, ids, answer)
     with observe(model, ablation=ablation, details=details) as record:
@@ -77,14 +74,14 @@ def explain(
 
 
 @torch.inference_mode()
-def worth_of_heads(translator: Translator, ids: Ids, explanation: Explanation) -> list[HeadWorth]:
+def worth_of_heads(model: PairDecoder, ids: Ids, explanation: Explanation) -> list[HeadWorth]:
     """Return what an explained answer loses without each head, the dearest first."""
-    batch, written = _forced(translator.model, ids, explanation.answer)
+    batch, written = _forced(model, ids, explanation.answer)
     chosen = torch.tensor([*written, END], device=batch.inputs.device)[:, None]
 
     def likelihood(ablation: Ablation) -> float:
-        with observe(translator.model, ablation=ablation, keep=False):
-            logits = translator.model(batch)[0].float()
+        with observe(model, ablation=ablation, keep=False):
+            logits = model(batch)[0].float()
         return float(logits.log_softmax(dim=-1).gather(1, chosen).sum())
 
     whole, worth = likelihood(Ablation()), []
@@ -112,9 +109,9 @@ def check_ablation(model: nn.Module, ablation: Ablation) -> None:
             raise ConfigError(f"{path} has {layers[path]} heads, counted from 0; there is no head {head}")
 
 
-def _forced(model: nn.Module, ids: Ids, answer: Answer) -> tuple[PairBatch, list[int]]:
+def _forced(model: PairDecoder, ids: Ids, answer: Answer) -> tuple[PairBatch, list[int]]:
     """Return the batch of a source and its answer, and as much of the answer as the model takes."""
-    limit = int(getattr(model, "limit", 0)) or len(answer.ids) + 1
+    limit = model.limit or len(answer.ids) + 1
     written = answer.ids[: limit - 1]
     batch = collate([(ids, np.asarray(written, dtype=np.int64))])
-    return batch.to(next(model.parameters()).device), written
+    return batch.to(model.device), written

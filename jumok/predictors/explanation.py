@@ -11,8 +11,9 @@ from torch import Tensor
 from jumok.data.text.tokenizer import SPACE
 from jumok.inspection.record import END, AttentionRecord
 from jumok.lens.html import Page, make_page
-from jumok.lens.view import Side, View
-from jumok.tasks.translation import Answer
+from jumok.lens.view import NOTHING_TO_SHOW, Side, View
+from jumok.predictors.alignment import Alignment, alignment_of
+from jumok.tasks.writing import Answer
 
 # T tokens of an answer, its end included · V vocabulary
 
@@ -20,7 +21,7 @@ RIVALS = 5  # other tokens that are told beside the one chosen
 
 
 @dataclass(frozen=True)
-class Choice:
+class TokenChoice:
     """A token of an answer, and the likeliest others in its place."""
 
     token: str
@@ -35,11 +36,11 @@ class Explanation:
     source: list[str]
     answer: Answer
     record: AttentionRecord  # maps of one example each (H, Q, K), with labels
-    choices: tuple[Choice, ...] = ()  # of each token of the answer, then of its end
+    choices: tuple[TokenChoice, ...] = ()  # of each token of the answer, then of its end
     others: tuple[Answer, ...] = ()  # further answers of the search, best first
     source_words: tuple[int, ...] = ()  # the word of each source token
     answer_words: tuple[int, ...] = ()
-    text: str = ""  # that was asked about
+    text: str = ""  # the source as it was read
 
     def in_words(self) -> "Explanation":
         """Return the same with words instead of subwords: weights added up over keys, averaged over queries.
@@ -56,6 +57,15 @@ class Explanation:
             source_words=tuple(range(_next(self.source_words))),
             answer_words=tuple(range(_next(self.answer_words))),
         )  # fmt: skip
+
+    def alignment(self, *, kind: str = "", layer: int | None = None, head: int | None = None) -> Alignment:
+        """Return the weights of one layer and head, counted from 1, or the mean of all; kind "": over the source."""
+        return alignment_of(self.record, kind=kind, layer=layer, head=head)
+
+    @property
+    def note(self) -> str:
+        """What is said where there is no attention."""
+        return "" if self.record.maps else NOTHING_TO_SHOW
 
     def sides(self) -> dict[str, tuple[Side, Side]]:
         """Return what looks at what by kind of attention; "" stands for kinds without a name here."""
@@ -106,7 +116,7 @@ class HeadWorth:
 
 def choices_of(
     logits: Tensor, chosen: Sequence[int], labels: Callable[[Sequence[int]], list[str]]
-) -> tuple[Choice, ...]:
+) -> tuple[TokenChoice, ...]:
     """Return the choice made at each step, given logits (T, V) and the ids (T,) that were chosen."""
     shares = logits.float().softmax(dim=-1)
     best, ids = shares.topk(min(RIVALS + 1, shares.shape[-1]), dim=-1)
@@ -116,17 +126,17 @@ def choices_of(
         others = [(index, share) for index, share in others if index != token][:RIVALS]
         names = labels([index for index, _ in others])
         rivals = tuple(zip(names, (share for _, share in others), strict=True))
-        found.append(Choice(name, float(shares[step, token]), rivals))
+        found.append(TokenChoice(name, float(shares[step, token]), rivals))
     return tuple(found)
 
 
-def _choices_of_words(choices: Sequence[Choice], words: Sequence[int]) -> tuple[Choice, ...]:
+def _choices_of_words(choices: Sequence[TokenChoice], words: Sequence[int]) -> tuple[TokenChoice, ...]:
     """Return the choice of each word, given the word of each token."""
     names = _words([choice.token for choice in choices], words)
     shares, rivals = [1.0] * len(names), [choices[list(words).index(word)].rivals for word in range(len(names))]
     for choice, word in zip(choices, words, strict=True):
         shares[word] *= choice.probability
-    return tuple(map(Choice, names, shares, rivals))
+    return tuple(map(TokenChoice, names, shares, rivals))
 
 
 def _next(words: Sequence[int]) -> int:

@@ -5,21 +5,22 @@ text with [MASK] → ids → model → the likeliest tokens of each mask
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from jumok.config import DecodingConfig, TextFile
+from jumok.config import DecodingConfig
 from jumok.data.text.documents import TextStore
 from jumok.data.text.sources import clean
 from jumok.data.text.tokenizer import UNKNOWN
 from jumok.errors import ConfigError
 from jumok.nn.batch import MaskedBatch
 from jumok.nn.masks import mean_of
-from jumok.predictors.base import Predictor
+from jumok.nn.model import MaskedReader
+from jumok.predictors.base import Notice, Warn, ignore_notice
+from jumok.predictors.text import TextPredictor
 from jumok.tasks.examples import Ids, make_row, pad_rows
 from jumok.tasks.masked_language_modeling import MaskedLanguageModeling
 
@@ -36,27 +37,26 @@ class Filling:
     masks: list[list[tuple[str, float]]]  # for each mask tokens and probabilities, the likeliest first
 
 
-class Filler(Predictor):
+class Filler(TextPredictor[MaskedLanguageModeling, MaskedReader]):
     """Fill in masked tokens with a run's weights."""
 
     verb = "fill"
     source_is = "here the text of --source is scored alone"
-    task: MaskedLanguageModeling
 
     @torch.inference_mode()
-    def fill(self, text: str, *, top: int = 5, warn: Callable[[str], None] = lambda message: None) -> Filling:
+    def fill(self, text: str, *, top: int = 5, warn: Warn = ignore_notice) -> Filling:
         """Return a text with every [MASK] filled, and the likeliest tokens of each."""
         ids = self.read(text)
         unknown = ids.count(UNKNOWN)
         if unknown:
-            warn(f"{unknown} of {len(ids)} tokens of the text are unknown to the model")
+            warn(Notice(None, f"{unknown} of {len(ids)} tokens of the text are unknown to the model"))
         row, second = make_row(np.asarray(ids, dtype=np.int64), NOTHING, len(ids) + 2)
         source, mask, _ = pad_rows([(row, second)])
         masked = source == self.task.mark
         batch = MaskedBatch(source, mask, masked, torch.zeros(int(masked.sum()), dtype=torch.int64))
-        batch = batch.to(next(self.model.parameters()).device)
-        states = self.model.states(batch)[batch.masked]  # type: ignore[operator]
-        logits = self.model.project(self.model.token_features(states)).float()  # type: ignore[operator]
+        batch = batch.to(self.model.device)
+        states = self.model.states(batch)[batch.masked]
+        logits = self.model.project(self.model.token_features(states)).float()
         probabilities = logits[:, : self.task.mark].softmax(dim=1)  # a mask is no answer
         likeliest = probabilities.topk(min(top, probabilities.shape[1]), dim=1)
         tokenizer = self.task.tokenizer
@@ -75,15 +75,16 @@ class Filler(Predictor):
         """Return a vector of each text (N, D): the mean of its last states. One text may stand alone."""
         alone = [texts] if isinstance(texts, str) else texts
         ids = self.task.tokenizer.encode([clean(text, self.task.data.lowercase) for text in alone])
-        device, means = next(self.model.parameters()).device, []
+        means = []
         for first in range(0, len(ids), ROWS):
             rows = [
                 make_row(np.asarray(row, dtype=np.int64), NOTHING, self.task.longest)
                 for row in ids[first : first + ROWS]
             ]
             source, mask, _ = pad_rows(rows)
-            batch = MaskedBatch(source, mask, torch.zeros_like(mask), torch.zeros(0, dtype=torch.int64)).to(device)
-            means.append(mean_of(self.model.states(batch), batch.source_mask))  # type: ignore[operator]
+            batch = MaskedBatch(source, mask, torch.zeros_like(mask), torch.zeros(0, dtype=torch.int64))
+            batch = batch.to(self.model.device)
+            means.append(mean_of(self.model.states(batch), batch.source_mask))
         return torch.cat(means).float().cpu()
 
     def read(self, text: str) -> list[int]:
@@ -98,10 +99,6 @@ class Filler(Predictor):
         if len(ids) + 2 > self.task.longest:
             raise ConfigError(f"the text has {len(ids) + 2} tokens, the model takes {self.task.longest}; shorten it")
         return ids
-
-    def own(self, source: Path, target: Path | None = None) -> TextStore:
-        """Return the text of a file of one's own."""
-        return self.task.corpora.file_store(TextFile(file=str(source.absolute()), name=source.name))
 
     def score(self, store: TextStore, options: DecodingConfig, progress: Callable[[int], None]) -> dict[str, Any]:
         """Return loss, perplexity and the share of masked tokens found of a text."""

@@ -4,65 +4,34 @@ file → pixels → model → probabilities, best first; under observe → atten
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from PIL import Image
-from torch import Tensor
 
 from jumok.config import ImageFiles
 from jumok.data.images.decode import BrokenImageError, Pixels, open_image, to_pixels
-from jumok.data.images.image_store import ImageStore
+from jumok.data.images.image_store import LabelledImageStore
 from jumok.data.images.listing import SUFFIXES
 from jumok.errors import DataError
 from jumok.inspection.observe import observe
-from jumok.inspection.record import AttentionRecord
 from jumok.lens.heat import heat_of
-from jumok.lens.html import Page
-from jumok.lens.image_page import make_image_page
-from jumok.lens.image_view import ImageView, laid_out, placed
-from jumok.predictors.base import Classifier, Verdict, ranked_verdict
+from jumok.lens.image_view import laid_out, placed
+from jumok.nn.model import ImageReader
+from jumok.predictors.base import Notice, Warn, ignore_notice
+from jumok.predictors.classifier import Classifier, Verdict, ranked_verdict
+from jumok.predictors.image_explanation import ImageExplanation
 from jumok.tasks.image_classification import ROWS, ImageClassification
 
-NO_ATTENTION_BUT_CONVOLUTIONS = (
-    "This model has no attention to show: its convolutions see the same neighbourhood everywhere."
-)
-NO_ATTENTION_BUT_MIXING = "This model has no attention to show: it mixes places in the same way for all images."
 
-
-@dataclass(frozen=True)
-class ImageExplanation:
-    """A verdict, and where the model looked."""
-
-    verdict: Verdict
-    pixels: Pixels  # (S, S, C): the image as the model saw it
-    record: AttentionRecord  # maps (H, Q, K) of the one image, with their grids
-    heat: Tensor | None  # (rows, columns): how much of the verdict comes from each cell; None: no attention
-    source: str = ""  # the image's file
-    note: str = ""  # said where there is no attention
-
-    def view(self, name: str = "") -> ImageView:
-        """Return what a page shows of this."""
-        classes = list(self.verdict.probabilities.items())
-        return ImageView(name, self.record, self.pixels, self.source, classes, self.note)
-
-    def page(self) -> Page:
-        """Return the page that shows this."""
-        return make_image_page([self.view()])
-
-    def _repr_html_(self) -> str:
-        """Show the page in a notebook."""
-        return self.page()._repr_html_()
-
-
-class ImageClassifier(Classifier):
+class ImageClassifier(Classifier[ImageClassification, ImageReader, LabelledImageStore]):
     """Name the classes of images with a run's weights."""
 
     source_is = "an image classifier's --source is a folder of class folders"
-    task: ImageClassification
+    explains = "image"
+    classified = "image"
 
     def find(self, places: Sequence[str | Path]) -> list[Path]:
         """Return image files, those inside folders included, in order."""
@@ -94,7 +63,7 @@ class ImageClassifier(Classifier):
         images: Sequence[str | Path | Image.Image],
         *,
         progress: Callable[[int], None] = lambda done: None,
-        warn: Callable[[str], None] = lambda message: None,
+        warn: Warn = ignore_notice,
     ) -> Iterator[Verdict | None]:
         """Yield the verdict on each image; None, with a warning, where it cannot be read."""
         for first in range(0, len(images), ROWS):
@@ -103,13 +72,24 @@ class ImageClassifier(Classifier):
                 try:
                     some.append(self.read(image))
                 except DataError as error:
-                    warn(str(error))
+                    warn(Notice(None, str(error)))
                     some.append(None)
             good = [pixels for pixels in some if pixels is not None]
             found = iter(self.task.read(self.model, np.stack(good)).softmax(dim=1).tolist() if good else [])
             for pixels in some:
                 yield None if pixels is None else ranked_verdict(self.task.labels, next(found))
             progress(len(some))
+
+    def verdicts(
+        self,
+        given: Sequence[str],
+        *,
+        progress: Callable[[int], None] = lambda done: None,
+        warn: Warn = ignore_notice,
+    ) -> Iterator[tuple[str, Verdict | None]]:
+        """Yield each image of files and folders, and the verdict on it; None, with a warning, where it cannot be read."""
+        files = list(map(str, self.find(given)))
+        yield from zip(files, self.classify(files, progress=progress, warn=warn), strict=True)
 
     @torch.inference_mode()
     def explain(self, image: str | Path | Image.Image, *, details: bool = False) -> ImageExplanation:
@@ -118,25 +98,23 @@ class ImageClassifier(Classifier):
         With details, maps keep queries, keys and values, and the record the table of positions. A Swin keeps none.
         """
         pixels = self.read(image)
-        batch = self.task.batch(pixels[None]).to(next(self.model.parameters()).device)
+        batch = self.task.batch(pixels[None]).to(self.model.device)
         with observe(self.model, details=details) as record:
             probabilities = self.model(batch).float().softmax(dim=1)[0].tolist()
-        record.maps = [
-            laid_out(found, found.grid or self.model.grid(batch.images))  # type: ignore[operator]
-            for found in record.maps
-        ]
+        record.maps = [laid_out(found, found.grid or self.model.grid(batch.images)) for found in record.maps]
         record.positions = placed(record)
         verdict = ranked_verdict(self.task.labels, probabilities)
         source = "" if isinstance(image, Image.Image) else Path(image).name
-        mixes = hasattr(self.model, "mixing_weights")
-        note = "" if record.maps else NO_ATTENTION_BUT_MIXING if mixes else NO_ATTENTION_BUT_CONVOLUTIONS
-        return ImageExplanation(verdict, pixels, record, heat_of(record), source, note)
+        note = "" if record.maps else self.model.why_no_attention
+        return ImageExplanation(
+            verdict, pixels, record, heat_of(record), source, note, mixing=self.model.mixing_weights()
+        )
 
-    def own(self, source: Path, target: Path | None = None) -> ImageStore:
+    def own_data(self, source: Path, target: Path | None = None) -> LabelledImageStore:
         """Return the images of a folder of class folders, or of a file of many, of one's own."""
-        return self.task.corpora.source_store(ImageFiles(file=str(source.absolute())))
+        return self.task.corpora.own_store(ImageFiles(file=str(source.absolute())))
 
-    def beside(self, store: ImageStore) -> dict[str, Any]:
+    def baselines_beside(self, store: LabelledImageStore) -> dict[str, Any]:
         """Return how many images could not be read, and the accuracy of always saying the commonest class."""
         common = np.bincount(store.classes).max() / len(store)
         return {"broken": store.broken, "baselines": {"majority": 100.0 * float(common)}}

@@ -3,37 +3,38 @@
 text → ids → row → model → probabilities, best first
 """
 
-import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from jumok.cache import cached_folder
+from jumok.cache import cache_key, cached_folder
 from jumok.config import LabelledFile
 from jumok.data.text.labelled import LabelStore
 from jumok.errors import DataError, MissingExtraError
 from jumok.evaluation.labels import score_labels
 from jumok.evaluation.ngrams import fit_ngrams, majority_class
 from jumok.nn.batch import LabelBatch
-from jumok.predictors.base import Classifier, Verdict, ranked_verdict
+from jumok.nn.model import Model
+from jumok.predictors.base import Notice, Warn, ignore_notice
+from jumok.predictors.classifier import Classifier, Verdict, ranked_verdict
 from jumok.tasks.examples import MARKS, make_row, pad_rows
 from jumok.tasks.text_classification import TextClassification
 
 ROWS = 64  # texts read side by side
 
 
-class TextClassifier(Classifier):
+class TextClassifier(Classifier[TextClassification, Model[LabelBatch], LabelStore]):
     """Name the classes of texts with a run's weights."""
 
     source_is = "a classifier's --source is a table with texts and classes"
-    task: TextClassification
+    classified = "text"
 
     @property
     def takes_two(self) -> bool:
-        """Whether the training data had two texts an example."""
+        """Whether the training data had two texts per example."""
         return bool(self.task.data.train) and self.task.data.train[0].second != ""
 
     @torch.inference_mode()
@@ -42,7 +43,7 @@ class TextClassifier(Classifier):
         texts: str | Sequence[str | tuple[str, str]],
         *,
         progress: Callable[[int], None] = lambda done: None,
-        warn: Callable[[str], None] = lambda message: None,
+        warn: Warn = ignore_notice,
     ) -> list[Verdict]:
         """Return the verdict on each text, or on each pair of texts; one text may stand alone.
 
@@ -50,35 +51,44 @@ class TextClassifier(Classifier):
         """
         alone = [texts] if isinstance(texts, str) else texts
         pairs = [(text, "") if isinstance(text, str) else text for text in alone]
-        device = next(self.model.parameters()).device
         verdicts: list[Verdict] = []
         for first in range(0, len(pairs), ROWS):
             rows = []
             for number, ids in enumerate(self.task.read(pairs[first : first + ROWS]), start=first + 1):
                 rows.append(make_row(*ids, self.task.data.max_length))
                 if not any(map(len, ids)):
-                    warn(f"line {number} has no text; the class it gets is only what the model says of nothing at all")
+                    warn(Notice(number, "has no text; the class it gets is only what the model says of nothing at all"))
                 lost = sum(map(len, ids)) - (len(rows[-1][0]) - (MARKS if len(ids[1]) else MARKS - 1))
                 if lost:
-                    warn(
-                        f"line {number} has {lost:,} tokens more than the model takes ({self.task.data.max_length:,}); "
-                        "its end was left out"
-                    )
+                    longest = self.task.data.max_length
+                    what = f"has {lost:,} tokens more than the model takes ({longest:,}); its end was left out"
+                    warn(Notice(number, what))
             source, mask, segments = pad_rows(rows)
-            batch = LabelBatch(source, mask, torch.zeros(len(rows), dtype=torch.int64), segments).to(device)
+            batch = LabelBatch(source, mask, torch.zeros(len(rows), dtype=torch.int64), segments).to(self.model.device)
             verdicts += [
                 ranked_verdict(self.task.labels, row) for row in self.model(batch).float().softmax(dim=1).tolist()
             ]
             progress(len(rows))
         return verdicts
 
-    def own(self, source: Path, target: Path | None = None) -> LabelStore:
+    def verdicts(
+        self,
+        given: Sequence[str],
+        *,
+        progress: Callable[[int], None] = lambda done: None,
+        warn: Warn = ignore_notice,
+    ) -> Iterator[tuple[str, Verdict | None]]:
+        """Yield each text and the verdict on it; a model of two texts takes them with a tab between."""
+        pairs = [_split_at_tab(text) if self.takes_two else (text, "") for text in given]
+        yield from zip(given, self.classify(pairs, progress=progress, warn=warn), strict=True)
+
+    def own_data(self, source: Path, target: Path | None = None) -> LabelStore:
         """Return the examples of a table of one's own, laid out as the training data."""
         train = self.task.data.train  # an imported run has none: text and class are then the first two columns
         columns = train[0].model_dump(include={"text", "second", "label"}) if train else {}
-        return self.task.corpora.file_store(LabelledFile(file=str(source.absolute()), **columns))
+        return self.task.corpora.own_store(LabelledFile(file=str(source.absolute()), **columns))
 
-    def beside(self, store: LabelStore) -> dict[str, Any]:
+    def baselines_beside(self, store: LabelStore) -> dict[str, Any]:
         """Return the baselines."""
         return {"baselines": self.baselines(store)}
 
@@ -111,14 +121,11 @@ class TextClassifier(Classifier):
             accuracy = score_labels(model.predict(texts).tolist(), wanted, len(self.task.labels)).accuracy
             (folder / "accuracy.json").write_text(json.dumps(accuracy), encoding="utf-8")
 
-        key = f"ngrams-{self.task.fingerprint.rpartition('-')[2]}-{store_key(store)}"
+        key = cache_key("ngrams", self.task.fingerprint, store.fingerprint)
         accuracy: float = json.loads((cached_folder(key, build) / "accuracy.json").read_text(encoding="utf-8"))
         return accuracy
 
 
-def store_key(store: LabelStore) -> str:
-    """Return a name for the contents of a store."""
-    digest = hashlib.sha256(store.classes.tobytes())
-    for side in (store.first, store.second):
-        digest.update(side.ids.tobytes())
-    return digest.hexdigest()[:32]
+def _split_at_tab(text: str) -> tuple[str, str]:
+    first, _, second = text.partition("\t")
+    return first, second

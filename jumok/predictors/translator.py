@@ -1,6 +1,6 @@
 """A trained translator: translate, stream, explain, score.
 
-text → cut where too long → ids, after the tag of the target language where there are several → task.answer → text;
+text → cut where too long → ids, after the tag of the target language where there are several → engine → text;
 explain adds one teacher-forced pass that is observed
 """
 
@@ -8,40 +8,64 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from jumok.config import Corpus, DecodingConfig
-from jumok.data.store import PairStore
+from jumok.data.text.pair_store import PairStore
 from jumok.data.text.sources import tidy
-from jumok.data.text.tokenizer import END, PAD, START
-from jumok.decoding.engine import stream
-from jumok.decoding.workers import one_thread, portions, processes_for, share
 from jumok.errors import ConfigError, DataError
 from jumok.evaluation.text import score_by_length, score_texts, tokenization
 from jumok.inspection.ablation import Ablation
-from jumok.predictors.base import Predictor
+from jumok.predictors.base import Notice, Predictor, Warn, ignore_notice
+from jumok.predictors.engines import JumokEngine, PairDecoder, TranslationEngine
 from jumok.predictors.explaining import explain, worth_of_heads
 from jumok.predictors.explanation import Explanation, HeadWorth
+from jumok.runs.run import Run
 from jumok.tasks.pairs import Ids
-from jumok.tasks.translation import Answer, Translation
+from jumok.tasks.translation import Translation
+from jumok.tasks.writing import Answer
 
 SENTENCE_ENDS = ".!?。！？…;؟।"
 NO_SPACE_AFTER = "。！？"  # the next sentence follows at once
 
 
-class Translator(Predictor):
+class Translator(Predictor[Translation, PairDecoder, PairStore]):
     """Translate with a run's weights."""
 
     verb = "translate"
-    task: Translation
-    to = ""  # the target language where none is asked for
+    explains = "text"
+
+    def __init__(self, run: Run, task: Translation, engine: TranslationEngine) -> None:
+        super().__init__(run, task)
+        self.engine = engine
+        self.to = ""  # the target language where a call names none
+
+    @classmethod
+    def with_model(cls, run: Run, task: Translation, model: PairDecoder) -> Self:
+        """Return the translator of a run whose model was loaded."""
+        return cls(run, task, JumokEngine(task, model))
+
+    @classmethod
+    def with_export(cls, run: Run, task: Translation, *, int8: bool) -> Self:
+        """Return the translator of a folder that was exported to CTranslate2."""
+        from jumok.predictors.ctranslate2_engine import CTranslate2Engine
+
+        return cls(run, task, CTranslate2Engine(run, task, int8=int8))
+
+    @property
+    def model(self) -> PairDecoder:
+        """The engine's model; an engine that has none refuses."""
+        return self.engine.model
 
     @property
     def longest_source(self) -> int:
         """The most source tokens the model was made for, end token included."""
-        limit = int(getattr(self.model, "limit", 0))
-        trained = self.task.data.max_length
+        limit, trained = self.engine.limit, self.task.data.max_length
         return min(limit, trained) if limit else trained
+
+    def choose_language(self, to: str) -> None:
+        """Choose the target language that is meant where a call names none."""
+        self.to = self.language(to)
 
     def language(self, to: str = "") -> str:
         """Return the target language: the one asked for, else this translator's own, else the only one."""
@@ -69,7 +93,8 @@ class Translator(Predictor):
 
         to is the target language, or one for each text, of a run that has several.
         """
-        found = self.answers(texts, to=to, beam=beam, prefixes=prefixes, options=options, progress=progress)
+        options = (options or self.options).changed({"beam": beam})
+        found = self.answers(texts, to=to, prefixes=prefixes, options=options, progress=progress)
         return [answers[0].text for answers in found]
 
     def answers(
@@ -77,22 +102,18 @@ class Translator(Predictor):
         texts: str | Sequence[str],
         *,
         to: str | Sequence[str] = "",
-        beam: int | None = None,
         prefixes: Sequence[str] | None = None,
         options: DecodingConfig | None = None,
         progress: Callable[[int], None] | None = None,
-        warn: Callable[[str], None] = lambda message: None,
+        warn: Warn = ignore_notice,
     ) -> list[list[Answer]]:
         """Return the n best translations of each text with scores and tokens; an empty text gives one empty answer."""
         texts = [texts] if isinstance(texts, str) else list(texts)
-        options = options or self.options
-        if beam is not None:
-            options = DecodingConfig.parse(options.model_dump() | {"beam": beam}, "decoding")
         sources = self.read(texts, to=to, warn=warn)
         real = [number for number, ids in enumerate(sources) if len(ids)]
-        found = self.search(
+        found = self.engine.search(
             [sources[number] for number in real],
-            options=options,
+            options=options or self.options,
             progress=progress,
             prefixes=[prefixes[number] for number in real] if prefixes else None,
         )
@@ -101,35 +122,12 @@ class Translator(Predictor):
             results[number] = answers
         return results
 
-    def search(
-        self,
-        sources: Sequence[Ids],
-        *,
-        options: DecodingConfig,
-        prefixes: Sequence[str] | None = None,
-        progress: Callable[[int], None] | None = None,
-    ) -> list[list[Answer]]:
-        """Return the translations of each source's ids, none of them empty, best first."""
-        device = next(self.model.parameters()).device
-        count = processes_for(len(sources), wanted=options.workers, portion=options.batch_size, device=device)
-        if count == 1 or options.sample:  # what is drawn depends on a sentence's place in the call
-            rows = min(len(sources), options.batch_size) * options.beam
-            with one_thread(rows, self.model):
-                return self.task.answer(self.model, sources, options=options, prefixes=prefixes, progress=progress)
-
-        def answer(portion: Sequence[int]) -> list[list[Answer]]:
-            own = [prefixes[place] for place in portion] if prefixes else None
-            return self.task.answer(self.model, [sources[place] for place in portion], options=options, prefixes=own)
-
-        given = portions([len(ids) for ids in sources], processes=count, portion=options.batch_size)
-        return share(answer, given, processes=count, progress=progress)
-
     def read(
         self,
         texts: Sequence[str],
         *,
         to: str | Sequence[str] = "",
-        warn: Callable[[str], None] = lambda message: None,
+        warn: Warn = ignore_notice,
     ) -> list[Ids]:
         """Return the ids of texts; one that is too long is cut at a sentence or word, with a warning."""
         languages = [self.language(to)] * len(texts) if isinstance(to, str) else [self.language(one) for one in to]
@@ -137,10 +135,11 @@ class Translator(Predictor):
         for number, ids in enumerate(sources):
             if len(ids) + 1 > self.longest_source:
                 kept = self._cut(tidy(texts[number]), languages[number])
-                warn(
-                    f"line {number + 1} has {len(ids) + 1:,} tokens, the model takes {self.longest_source:,}: "
-                    f"cut after {kept[-40:]!r} ({len(kept):,} of {len(texts[number]):,} characters); give it sentence by sentence"
+                what = (
+                    f"has {len(ids) + 1:,} tokens, the model takes {self.longest_source:,}: cut after {kept[-40:]!r} "
+                    f"({len(kept):,} of {len(texts[number]):,} characters); give it sentence by sentence"
                 )
+                warn(Notice(number + 1, what))
                 sources[number] = self.task.read([kept], languages[number : number + 1])[0][: self.longest_source - 1]
         return sources
 
@@ -166,28 +165,15 @@ class Translator(Predictor):
         to: str = "",
         prefix: str = "",
         options: DecodingConfig | None = None,
-        warn: Callable[[str], None] = lambda message: None,
+        warn: Warn = ignore_notice,
     ) -> Iterator[str]:
         """Yield the translation piece by piece while it is written (greedy, or sampled)."""
         ids = self.read([text], to=to, warn=warn)[0]
         if not len(ids):
             return
         written: list[int] = []
-        shown = ""
-        tokens = stream(
-            self.model,  # type: ignore[arg-type]
-            ids,
-            collate=self.task.source_batch(self.model),
-            length=len(ids) + 1,
-            options=options or self.options,
-            start=START,
-            end=END,
-            pad=PAD,
-            prefix=self._target_ids(prefix),
-            limit=int(getattr(self.model, "limit", 0)),
-        )
-        whole = ""
-        for token, _ in tokens:
+        whole = shown = ""
+        for token in self.engine.stream(ids, options=options or self.options, prefix=self._target_ids(prefix)):
             written.append(token)
             whole = self.task.target_tokenizer.decode(written)
             if not whole.endswith("\N{REPLACEMENT CHARACTER}"):  # half of a character: wait for the rest
@@ -207,7 +193,7 @@ class Translator(Predictor):
         without_tokens: Iterable[int] = (),
         without_positions: bool = False,
         details: bool = False,
-        warn: Callable[[str], None] = lambda message: None,
+        warn: Warn = ignore_notice,
     ) -> Explanation:
         """Return the answer to text, or the given target, with the attention of every layer and head.
 
@@ -218,7 +204,15 @@ class Translator(Predictor):
         ablation = Ablation(frozenset(without_heads), frozenset(without_tokens), without_positions)
         given = None if target is None else self.given(target)
         ids = self.read([text], to=to, warn=warn)[0]
-        return explain(self, ids, given=given, options=options or self.options, ablation=ablation, details=details)
+        return explain(
+            self.engine,
+            self.task,
+            ids,
+            given=given,
+            options=options or self.options,
+            ablation=ablation,
+            details=details,
+        )
 
     def importance(
         self,
@@ -228,11 +222,11 @@ class Translator(Predictor):
         target: str | None = None,
         options: DecodingConfig | None = None,
         details: bool = False,
-        warn: Callable[[str], None] = lambda message: None,
+        warn: Warn = ignore_notice,
     ) -> tuple[Explanation, list[HeadWorth]]:
         """Return an explanation, and what its answer loses without each head, the dearest first."""
         explanation = self.explain(text, to=to, target=target, options=options, details=details, warn=warn)
-        return explanation, worth_of_heads(self, self.read([text], to=to)[0], explanation)
+        return explanation, worth_of_heads(self.model, self.read([text], to=to)[0], explanation)
 
     def given(self, text: str) -> Answer:
         """Return a text as if it were our answer; its score is not known yet."""
@@ -246,7 +240,7 @@ class Translator(Predictor):
         """Return the pairs of each corpus of a split, or of two files, by label."""
         if bool(source) != bool(target):
             raise ConfigError("--source and --target belong together: two files with the same number of lines")
-        stores: dict[str, PairStore] = super().stores(split, source=source, target=target)
+        stores = super().stores(split, source=source, target=target)
         if not self.to:
             return stores
         chosen = {label: store for label, store in stores.items() if self.to in self.task.languages_of(store)}
@@ -256,18 +250,18 @@ class Translator(Predictor):
 
     def mean_loss(self, store: PairStore) -> float:
         """Return the mean −log p of a store's target tokens."""
-        return self.task.mean_loss(self.model, store)
+        return self.engine.mean_loss(store)
 
-    def own(self, source: Path, target: Path | None = None) -> PairStore:
+    def own_data(self, source: Path, target: Path | None = None) -> PairStore:
         """Return the pairs of two files of one's own."""
         names = str(source.absolute()), str(target and target.absolute())
         corpus = Corpus(source=names[0], target=names[1], to=self.language())
-        return self.task.corpora.corpus_store(corpus)
+        return self.task.corpora.own_store(corpus)
 
     def score(self, store: PairStore, options: DecodingConfig, progress: Callable[[int], None]) -> dict[str, Any]:
         """Return BLEU and others of pairs."""
         texts, languages = [store.text(number) for number in range(len(store))], self.task.languages_of(store)
-        cut: list[str] = []
+        cut: list[Notice] = []
         answers = self.answers(
             [source for source, _ in texts], to=languages, options=options, progress=progress, warn=cut.append
         )
@@ -285,3 +279,7 @@ class Translator(Predictor):
             ],
             "decoding": options.model_dump(),
         }
+
+    def facts(self) -> dict[str, Any]:
+        """Return what the engine says of the model."""
+        return self.engine.facts

@@ -4,20 +4,22 @@ text → ids → [decoding engine up to the window → newest half of it, read a
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import torch
-from torch import nn
 
-from jumok.config import DecodingConfig, TextFile
+from jumok.config import DecodingConfig
 from jumok.data.text.documents import TextStore
 from jumok.data.text.sources import clean
 from jumok.data.text.tokenizer import END, PAD, UNKNOWN
 from jumok.decoding.engine import stream
+from jumok.decoding.requests import Marks, Request
 from jumok.decoding.lean import lay_out
 from jumok.errors import ConfigError
-from jumok.predictors.base import Predictor
+from jumok.nn.batch import TextBatch
+from jumok.nn.model import Decoder
+from jumok.predictors.base import Notice, Warn, ignore_notice
+from jumok.predictors.text import TextPredictor
 from jumok.runs.run import Run
 from jumok.tasks.language_modeling import LanguageModeling
 
@@ -26,14 +28,13 @@ LENGTH = 200  # tokens written where nobody says how many
 NEXT_DRAWS = 1_000_003  # added to the seed each time the window is full, so that a new stretch draws new numbers
 
 
-class Writer(Predictor):
+class Writer(TextPredictor[LanguageModeling, Decoder[TextBatch, Any]]):
     """Write on with a run's weights."""
 
     verb = "generate"
     source_is = "a language model scores the text of --source alone"
-    task: LanguageModeling
 
-    def __init__(self, run: Run, task: LanguageModeling, model: nn.Module) -> None:
+    def __init__(self, run: Run, task: LanguageModeling, model: Decoder[TextBatch, Any]) -> None:
         super().__init__(run, task, model)
         lay_out(model)
 
@@ -47,7 +48,7 @@ class Writer(Predictor):
         beginning: str = "",
         *,
         options: DecodingConfig | None = None,
-        warn: Callable[[str], None] = lambda message: None,
+        warn: Warn = ignore_notice,
     ) -> str:
         """Return what the model writes after a beginning, the beginning left out."""
         return "".join(self.stream(beginning, options=options, warn=warn))
@@ -57,9 +58,9 @@ class Writer(Predictor):
         beginning: str = "",
         *,
         options: DecodingConfig | None = None,
-        warn: Callable[[str], None] = lambda message: None,
+        warn: Warn = ignore_notice,
     ) -> Iterator[str]:
-        """Yield what comes after a beginning piece by piece, up to a stop text or the length asked for."""
+        """Yield what comes after a beginning piece by piece, up to a stop text or the most tokens."""
         options = options or self.options
         line = self.read(beginning, warn=warn)
         told = len(line)  # the tokens before this one have become text, and only the rest is turned into text again
@@ -83,7 +84,7 @@ class Writer(Predictor):
         if held:
             yield held
 
-    def read(self, beginning: str, *, warn: Callable[[str], None] = lambda message: None) -> list[int]:
+    def read(self, beginning: str, *, warn: Warn = ignore_notice) -> list[int]:
         """Return the ids of a beginning; one of which the vocabulary knows nothing is refused."""
         if not beginning:
             return []
@@ -94,7 +95,7 @@ class Writer(Predictor):
                 f"the model knows none of the characters of {beginning[:40]!r}; begin with text like its training data"
             )
         if unknown:
-            warn(f"{unknown} of {len(ids)} tokens of the beginning are unknown to the model")
+            warn(Notice(None, f"{unknown} of {len(ids)} tokens of the beginning are unknown to the model"))
         return ids
 
     def _text(self, line: list[int], first: int) -> str:
@@ -102,35 +103,30 @@ class Writer(Predictor):
         context = line[max(first - CONTEXT, 0) : first]  # a token's text may depend on what stands before it
         return self.task.tokenizer.decode(context + line[first:])[len(self.task.tokenizer.decode(context)) :]
 
-    def _tokens(self, known: list[int], options: DecodingConfig, *, warn: Callable[[str], None]) -> Iterator[int]:
+    def _tokens(self, known: list[int], options: DecodingConfig, *, warn: Warn) -> Iterator[int]:
         """Yield new tokens; when the window is full, the newest half of it is read again and the writing goes on."""
         window, left = self.task.window, options.max_length or LENGTH
         line = [END, *known]
-        inputs = torch.zeros(1, 1, dtype=torch.int64, device=next(self.model.parameters()).device)
+        inputs = torch.zeros(1, 1, dtype=torch.int64, device=self.model.device)
         seed, said = options.seed, False
         while left > 0:
             if len(line) > window:
                 if not said:
-                    warn(
-                        f"the text outgrows the model's window of {window} tokens: it goes on from the newest {max(window // 2, 1)} "
-                        "and has forgotten what came before"
+                    what = (
+                        f"the text outgrows the model's window of {window} tokens: it goes on from the newest "
+                        f"{max(window // 2, 1)} and has forgotten what came before"
                     )
+                    warn(Notice(None, what))
                     said = True
                 line = line[-max(window // 2, 1) :]
             given, room = len(line) - 1, min(left, window - len(line) + 1)
             stretch = options.model_copy(update={"max_length": given + room, "seed": seed, "min_length": 0})
             tokens = stream(
-                self.model,  # type: ignore[arg-type]
-                inputs[0],
-                collate=lambda rows: torch.stack(list(rows)),
-                length=0,
+                self.model,
+                Request(inputs[0], 0, prefix=line[1:]),
+                collate=lambda rows: TextBatch(torch.stack(list(rows)), torch.stack(list(rows))),
                 options=stretch,
-                start=line[0],
-                end=END,
-                pad=PAD,
-                prefix=line[1:],
-                limit=window,
-                special_start=False,  # it may be any word of the text
+                marks=Marks(line[0], END, PAD, writes_start=True),  # it may be any token of the text
             )
             count = 0
             for number, (token, _) in enumerate(tokens):
@@ -143,12 +139,8 @@ class Writer(Predictor):
                 return
             seed += NEXT_DRAWS
 
-    def own(self, source: Path, target: Path | None = None) -> TextStore:
-        """Return the text of a file of one's own."""
-        return self.task.corpora.file_store(TextFile(file=str(source.absolute()), name=source.name))
-
     def score(self, store: TextStore, options: DecodingConfig, progress: Callable[[int], None]) -> dict[str, Any]:
-        """Return loss, perplexity and bits a byte and a character of a text."""
+        """Return loss, perplexity and bits per byte and per character of a text."""
         scores = self.task.metrics(self.model, store)
         progress(len(store))
         return scores | store.counts

@@ -1,110 +1,136 @@
-"""A run's folder, or a shipped model's name, becomes a Predictor.
+"""A run's folder, or a shipped model's name, becomes a Predictor; nothing global of the caller's is touched.
 
 name → folder → recipe, tokenizers, weights → model → the predictor of its task, or the export that another engine runs
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from jumok.catalogue import predictor_class, task_class
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
+
+from jumok.catalogue import model_class, predictor_class, task_class
+from jumok.config.recipe import Recipe
 from jumok.errors import ConfigError, RunError, did_you_mean
-from jumok.predictors.base import Predictor
+from jumok.nn.model import Model
+from jumok.predictors.base import AnyPredictor
 from jumok.runs.device import choose_device
-from jumok.runs.job import build_model
+from jumok.runs.job import folders_for
 from jumok.runs.run import Run
 from jumok.runs.shipped import find_run
 from jumok.training.average import load_tensors
 from jumok.training.checkpoint import Checkpoints
 
 ENGINES = ("jumok", "ctranslate2")
-Kind = TypeVar("Kind", bound=Predictor)
+PredictorT = TypeVar("PredictorT", bound=AnyPredictor)
+Export = Callable[[Run, Path], Path]  # a run and the folder of a checkpoint → the folder of its export
 
 
-def load(
+@dataclass(frozen=True)
+class LoadOptions:
+    """How a run is loaded."""
+
+    to: str = ""  # the target language of a translator that has several, where a call names none
+    checkpoint: str = "best"  # or last, or step-N
+    device: str = "auto"  # or cpu, cuda, cuda:N, mps
+    engine: str = ""  # jumok or ctranslate2; "": what the folder was made for
+    int8: bool = False  # weights of 8 bits, for which it needs CTranslate2
+
+
+BEST = LoadOptions()
+
+
+def load_run(
+    kind: type[PredictorT],
     run: str | Path,
+    options: LoadOptions = BEST,
     *,
-    to: str = "",
-    checkpoint: str = "best",
-    device: str = "auto",
-    engine: str = "",
-    int8: bool = False,
-) -> Predictor:
-    """Return the model of a run, or a shipped one by its name, with the best weights unless another checkpoint is named.
+    otherwise: str = "",
+    export: Export | None = None,
+) -> PredictorT:
+    """Return a run's model as a predictor of a kind; a run of another kind is refused before its weights are read.
 
-    to is the target language of a translator that has several, where a call names none. engine is 'jumok' or
-    'ctranslate2', by default what the folder was made for; int8 takes numbers of 8 bits, for which it needs CTranslate2.
-    A run is exported to it at the first use, into its own folder.
+    otherwise is what the refusal says of those that are needed, where no command of theirs is to be named. export makes
+    a run's export where another engine is asked for and there is none; without it such an engine is refused.
     """
-    folder, to = find_run(run, to)
-    predictor = _load(Run.open(folder), checkpoint=checkpoint, device=device, engine=engine, int8=int8)
-    if to:
-        from jumok.predictors.translator import Translator
-
-        if not isinstance(predictor, Translator):
-            raise ConfigError(f"--to {to} is for translation; {run} is a run of {predictor.run.recipe.task}")
-        predictor.to = predictor.language(to)
-    return predictor
-
-
-def load_for(
-    kind: type[Kind],
-    run: str | Path,
-    *,
-    to: str = "",
-    checkpoint: str = "best",
-    device: str = "auto",
-    engine: str = "",
-    int8: bool = False,
-) -> Kind:
-    """Return a run's model as a predictor of a kind; a run of another task is refused before its weights are read."""
-    task = Run.open(find_run(run, to).folder).recipe.task
-    found = predictor_class(task)
+    folder, to = find_run(run, options.to)
+    opened = Run.open(folder)
+    found = predictor_class(opened.recipe.task)
     if not issubclass(found, kind):
-        raise ConfigError(f"{run} is a run of {task}: use jumok {found.verb}, not jumok {kind.verb}")
-    predictor = load(run, to=to, checkpoint=checkpoint, device=device, engine=engine, int8=int8)
+        cure = f"; {otherwise}" if otherwise else f": use jumok {found.verb}, not jumok {kind.verb}"
+        raise ConfigError(f"{run} is a run of {opened.recipe.task}{cure}")
+    predictor = _load(found, _in_its_engine(opened, options, export), options)
+    if to:
+        predictor.choose_language(to)
     assert isinstance(predictor, kind)
     return predictor
 
 
-def _load(opened: Run, *, checkpoint: str, device: str, engine: str, int8: bool) -> Predictor:
-    if engine not in ("", *ENGINES):
-        raise ConfigError(f"--engine {engine}: {did_you_mean(engine, ENGINES)}")
-    exported = opened.facts.get("engine", "jumok")
-    if engine == "jumok" and exported != engine:
-        raise ConfigError(
-            f"{opened.folder} was exported to {exported}; the run it was made of is {opened.facts['exported']}"
-        )
-    if exported == "jumok" and (engine == "ctranslate2" or int8):
-        opened = Run.open(exported_folder(opened, Checkpoints(opened.folder).find(checkpoint)))
-    if opened.facts.get("engine"):
-        from jumok.predictors.exported import ExportedTranslator
+def predictor_class_of(run: str | Path) -> type[AnyPredictor]:
+    """Return the class of predictors that a run will be loaded as, without loading it."""
+    return predictor_class(Run.open(find_run(run).folder).recipe.task)
 
-        task = task_class(opened.recipe.task).open(opened.recipe, opened.data_folders, tokenizers=opened.tokenizers)
-        return ExportedTranslator(opened, task, precision="int8" if int8 else "float32")
-    weights = Checkpoints(opened.folder).load_weights(checkpoint)
-    model = build_model(opened.recipe)
+
+def _in_its_engine(run: Run, options: LoadOptions, export: Export | None) -> Run:
+    """Return the run itself, or the run that is its export, as the options say."""
+    if options.engine not in ("", *ENGINES):
+        raise ConfigError(f"--engine {options.engine}: {did_you_mean(options.engine, ENGINES)}")
+    exported_to = run.facts.get("engine", "jumok")
+    if options.engine == "jumok" and exported_to != options.engine:
+        raise ConfigError(
+            f"{run.folder} was exported to {exported_to}; the run it was made of is {run.facts['exported']}"
+        )
+    if exported_to == "jumok" and (options.engine == "ctranslate2" or options.int8):
+        if export is None:
+            raise ConfigError(f"{run.folder} is not exported: jumok export {run.folder} FOLDER --to ctranslate2")
+        return Run.open(export(run, Checkpoints(run.folder).find(options.checkpoint)))
+    return run
+
+
+def _load(kind: type[AnyPredictor], run: Run, options: LoadOptions) -> AnyPredictor:
+    def open_task() -> Any:
+        return task_class(run.recipe.task).open(run.recipe, run.data_folders, tokenizers=run.tokenizers)
+
+    if run.facts.get("engine"):
+        return kind.with_export(run, open_task(), int8=options.int8)
+    weights = Checkpoints(run.folder).load_weights(options.checkpoint)
+    model = build_empty_model(run.recipe)
     try:
         load_tensors(model, weights)
     except ValueError as error:
-        raise RunError(f"{opened.folder}: {error}; recipe.toml and the checkpoint do not belong together") from None
-    task = task_class(opened.recipe.task).open(opened.recipe, opened.data_folders, tokenizers=opened.tokenizers)
-    return predictor_class(opened.recipe.task)(opened, task, model.to(choose_device(device)).eval())
+        raise RunError(f"{run.folder}: {error}; recipe.toml and the checkpoint do not belong together") from None
+    return kind.with_model(run, open_task(), model.to(choose_device(options.device)).eval())
 
 
-def exported_folder(run: Run, checkpoint: Path) -> Path:
-    """Return the folder of a run's own export of a checkpoint, made if there is none."""
-    from jumok.cache import cached_folder
-    from jumok.data.files import content_hash
-    from jumok.workflows.export import export_run
+class WithoutDraws(TorchFunctionMode):
+    """Leave out the random numbers of a model that is made inside the block: its weights are loaded afterwards.
 
-    def make(folder: Path) -> None:
-        export_run(load(run.folder, checkpoint=checkpoint.name), folder, kind="ctranslate2")
+    Tied weights and computed buffers come out as always, and the generators of torch are not touched.
+    """
 
-    if run.facts.get("shipped"):  # nothing is written where jumok is installed
-        key = f"ctranslate2-{content_hash([checkpoint / 'model.safetensors'])[:32]}"
-        return cached_folder(key, lambda place: make(place / "model")) / "model"
-    folder = run.folder / "ctranslate2" / checkpoint.resolve().name
-    if not Run.exists(folder):
-        folder.parent.mkdir(exist_ok=True)
-        make(folder)
-    return folder
+    DRAWS = frozenset(
+        {nn.init.uniform_, nn.init.normal_, nn.init.kaiming_uniform_, Tensor.uniform_, Tensor.normal_}
+        | {Tensor.erfinv_}  # what nn.init.trunc_normal_ makes of numbers drawn by uniform_
+    )
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Hand back the tensor as it is where it would be filled at random."""
+        kwargs = kwargs or {}
+        if func in self.DRAWS:
+            return args[0] if args else kwargs["tensor"]
+        return func(*args, **kwargs)
+
+
+def build_empty_model(recipe: Recipe) -> Model[Any]:
+    """Return the recipe's model before its weights are loaded: what is drawn at random in training is left empty."""
+    with WithoutDraws():
+        return model_class(recipe.model.name)(recipe.model)
+
+
+def add_data_folder(predictor: AnyPredictor, data: str | Path | None) -> None:
+    """Let a predictor's files be found in a folder to which they have moved."""
+    if data is not None:
+        corpora = predictor.task.corpora
+        corpora.folders = [*folders_for(predictor.run.recipe, None, data), *corpora.folders]

@@ -19,12 +19,14 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
 from jumok.config import DecodingConfig
-from jumok.data.store import PairStore
+from jumok.data.text.pair_store import PairStore
 from jumok.errors import ConfigError, DataError
 from jumok.evaluation.significance import Significance, paired_bootstrap
 from jumok.evaluation.text import LengthBucket, score_by_length, score_texts, tokenization
-from jumok.lens.figure import save_png
+from jumok.lens.figure import check_can_draw, save_png
+from jumok.predictors.base import Notice
 from jumok.predictors.translator import Translator
+from jumok.runs.loading import LoadOptions, add_data_folder, load_run
 
 FIFTHS = 5
 WARM_UP = 16  # sentences translated before the clock starts
@@ -37,7 +39,7 @@ Texts = list[tuple[str, str]]
 
 @dataclass(frozen=True)
 class RunResult:
-    """One run's line of a comparison."""
+    """One run's row of a comparison."""
 
     name: str
     folder: str
@@ -78,6 +80,43 @@ class Comparison:
         """The decoding options in which the runs differ, with the value of each run."""
         values = {key: [run.decoding[key] for run in self.runs] for key in self.runs[0].decoding}
         return {key: found for key, found in values.items() if any(value != found[0] for value in found)}
+
+
+def compare(
+    runs: Sequence[str | Path],
+    *,
+    split: str = "val",
+    source: str | Path | None = None,
+    target: str | Path | None = None,
+    data: str | Path | None = None,
+    to: str = "",
+    checkpoint: str = "best",
+    beam: int | None = None,
+    png: str | Path | None = None,
+    progress: Callable[[str, int, int], None] = lambda name, done, total: None,
+) -> dict[str, Comparison]:
+    """Return runs side by side on each corpus of a split, or on two files, by label; the first run is the baseline.
+
+    to is the target language of runs that have several. png draws BLEU against the length of the source. progress is
+    told the run, sentences done since the last call, and all.
+    """
+    names = name_runs(runs)
+    if png is not None:
+        check_can_draw(Path(png))
+    predictors: dict[str, Translator] = {}
+    for name, run in zip(names, runs, strict=True):
+        options = LoadOptions(checkpoint=checkpoint)
+        predictor = load_run(Translator, run, options, otherwise="compare is for translation")
+        add_data_folder(predictor, data)
+        if to and predictor.task.languages:
+            predictor.choose_language(to)
+        predictors[name] = predictor
+    files = {"source": Path(source) if source else None, "target": Path(target) if target else None}
+    stores = [predictor.stores(split, **files) for predictor in predictors.values()]
+    comparisons = compare_runs(predictors, stores, checkpoint=checkpoint, beam=beam, progress=progress)
+    if png is not None:
+        draw_lengths(comparisons, Path(png))
+    return comparisons
 
 
 def name_runs(folders: Sequence[str | Path]) -> list[str]:
@@ -219,11 +258,9 @@ def _translate(
     beam: int | None,
     progress: Callable[[int], None],
 ) -> _Answered:
-    options = predictor.options
-    if beam is not None:
-        options = DecodingConfig.parse(options.model_dump() | {"beam": beam}, "decoding")
+    options = predictor.options.changed({"beam": beam})
     predictor.answers(sources[:WARM_UP], to=to[:WARM_UP], options=options)
-    cut: list[str] = []
+    cut: list[Notice] = []
     started = time.perf_counter()
     found = predictor.answers(sources, to=to, options=options, progress=progress, warn=cut.append)
     seconds = time.perf_counter() - started
@@ -237,7 +274,7 @@ def _tell(progress: Callable[[str, int, int], None], name: str, total: int, done
 
 
 def training_time(folder: Path, checkpoint: str = "best") -> tuple[float | None, float | None]:
-    """Return a run's seconds in training and target tokens a second: of all of it, or up to checkpoint step-N."""
+    """Return a run's seconds in training and target tokens per second: of all of it, or up to checkpoint step-N."""
     step = re.fullmatch(r"step-(\d+)", checkpoint)
     lines: list[str] = []
     for path in (folder / "metrics.jsonl", folder / (checkpoint if step else "last") / "training.json"):
@@ -262,7 +299,7 @@ def _row(line: str) -> dict[str, Any]:
 
 
 def draw_lengths(comparisons: Mapping[str, Comparison], path: Path) -> None:
-    """Draw BLEU against the length of the source as a PNG: a panel a corpus, a line a run, a point a fifth."""
+    """Draw BLEU against the length of the source as a PNG: one panel per corpus, one line per run, one point per fifth."""
     from matplotlib.figure import Figure  # not pyplot: no global state, no window; a PNG is drawn by Agg
 
     figure = Figure(figsize=(8.6 * len(comparisons), 4.4), dpi=150, layout="constrained")

@@ -9,36 +9,54 @@ import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from jumok.cache import cache_key, cached_folder
 from jumok.config import DecodingConfig
-from jumok.data.files import read_lines
+from jumok.data.files import content_hash, read_lines
 from jumok.errors import ConfigError, RunError, did_you_mean
 from jumok.export.ctranslate2 import write_ctranslate2
 from jumok.export.onnx import write_greedily, write_onnx
 from jumok.export.parity import Parity, compare
 from jumok.export.to_huggingface import answer_with_transformers, write_huggingface
-from jumok.predictors.base import Predictor
-from jumok.predictors.exported import ExportedTranslator
+from jumok.predictors.base import AnyPredictor, Predictor
 from jumok.predictors.translator import Translator
+from jumok.runs.loading import LoadOptions, add_data_folder, load_run
 from jumok.runs.run import Run
 
 SENTENCES = 200  # held out, that both must answer alike
 BROUGHT = "sentences.tsv"  # of a shipped model, which comes without its data: language and text
-Tell = Callable[[int], None]
-Answers = Callable[[Sequence[str], Sequence[str], DecodingConfig, Tell], list[tuple[str, float]]]  # texts, languages
+Advance = Callable[[int], None]  # how many more sentences are done
+Answers = Callable[[Sequence[str], Sequence[str], DecodingConfig, Advance], list[tuple[str, float]]]  # texts, languages
+
+
+def export(
+    run: str | Path,
+    folder: str | Path,
+    *,
+    to: str = "ctranslate2",
+    source: str | Path | None = None,
+    data: str | Path | None = None,
+    checkpoint: str = "best",
+    progress: Advance = lambda done: None,
+) -> Parity:
+    """Write a translator into folder for another engine, and return how alike the two answer held-out sentences."""
+    predictor = load_run(Predictor, run, LoadOptions(checkpoint=checkpoint))
+    add_data_folder(predictor, data)
+    texts = [line for line in read_lines(Path(source)) if line.strip()] if source else []
+    return export_run(predictor, Path(folder), kind=to, texts=texts, progress=progress)
 
 
 def export_run(
-    predictor: Predictor,
+    predictor: AnyPredictor,
     folder: Path,
     *,
     kind: str,
     texts: Sequence[str] = (),
-    progress: Tell = lambda done: None,
+    progress: Advance = lambda done: None,
 ) -> Parity:
     """Write a translator into folder for another engine; return how alike the two answer, or refuse it."""
     if kind not in KINDS:
         raise ConfigError(f"--to {kind}: {did_you_mean(kind, KINDS)}")
-    if not isinstance(predictor, Translator) or isinstance(predictor, ExportedTranslator):
+    if not isinstance(predictor, Translator) or not predictor.engine.has_model:
         raise ConfigError(f"{predictor.run.folder} is no run of a translator; jumok exports those to {kind}")
     if folder.exists() and any(folder.iterdir()):
         raise RunError(f"{folder} is there already; choose another folder, or remove it")
@@ -69,15 +87,15 @@ def to_ctranslate2(predictor: Translator, folder: Path) -> Answers:
         "data_folders": [str(path) for path in predictor.run.data_folders],
         "engine": "ctranslate2",
         "exported": str(predictor.run.folder.absolute()),
-        "limit": int(getattr(predictor.model, "limit", 0)),
-        "parameters": sum(parameter.numel() for parameter in predictor.model.parameters()),
+        "limit": predictor.model.limit,
+        "parameters": predictor.model.parameter_count,
     }
     made = Run.create(folder, predictor.run.recipe, tokenizers=predictor.task.tokenizers, facts=facts)
 
     def answers(
-        texts: Sequence[str], languages: Sequence[str], options: DecodingConfig, progress: Tell
+        texts: Sequence[str], languages: Sequence[str], options: DecodingConfig, progress: Advance
     ) -> list[tuple[str, float]]:
-        exported = ExportedTranslator(made, predictor.task)
+        exported = Translator.with_export(made, predictor.task, int8=False)
         found = exported.answers(texts, to=languages, options=options, progress=progress)
         return [(best.text, best.score) for best, *_ in found]
 
@@ -104,10 +122,10 @@ def to_onnx(predictor: Translator, folder: Path) -> Answers:
         tokenizer.save(folder / f"{name}.json")
 
     def answers(
-        texts: Sequence[str], languages: Sequence[str], options: DecodingConfig, progress: Tell
+        texts: Sequence[str], languages: Sequence[str], options: DecodingConfig, progress: Advance
     ) -> list[tuple[str, float]]:
         sources = predictor.read(texts, to=languages)
-        limit = int(getattr(predictor.model, "limit", 0))
+        limit = predictor.model.limit
         limits = [min(n, limit) if limit else n for n in (2 * (len(ids) + 1) + 10 for ids in sources)]
         found = write_greedily(folder, [ids.tolist() for ids in sources], limits)
         progress(len(found))
@@ -134,3 +152,20 @@ def held_out(predictor: Translator) -> list[tuple[str, str]]:
         for number, language in enumerate(predictor.task.languages_of(store))
     ]
     return found[:: max(len(found) // SENTENCES, 1)][:SENTENCES]
+
+
+def own_export(run: Run, checkpoint: Path) -> Path:
+    """Return the folder of a run's own export of a checkpoint for CTranslate2, made if there is none."""
+
+    def make(folder: Path) -> None:
+        loaded = load_run(Predictor, run.folder, LoadOptions(checkpoint=checkpoint.name))
+        export_run(loaded, folder, kind="ctranslate2")
+
+    if run.facts.get("shipped"):  # nothing is written where jumok is installed
+        key = cache_key("ctranslate2", content_hash([checkpoint / "model.safetensors"]))
+        return cached_folder(key, lambda place: make(place / "model")) / "model"
+    folder = run.folder / "ctranslate2" / checkpoint.resolve().name
+    if not Run.exists(folder):
+        folder.parent.mkdir(exist_ok=True)
+        make(folder)
+    return folder

@@ -19,13 +19,14 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor
 
-from jumok import api
 from jumok.config import ParallelData
 from jumok.config.recipe import Recipe
 from jumok.errors import ConfigError, JumokError, RunError
 from jumok.evaluation.text import mean_scores
 from jumok.export.parity import Parity, compare
+from jumok.predictors.base import Predictor
 from jumok.predictors.translator import Translator
+from jumok.runs.loading import LoadOptions, add_data_folder, load_run
 from jumok.runs.run import Run
 from jumok.runs.shipped import SHELF
 from jumok.training.checkpoint import Checkpoints
@@ -80,19 +81,18 @@ def pack(
     notes, in Markdown, goes into the card: licences of the data above all. recipe is what makes such a run again, the
     run's own where none is named. Without scored the card has no scores.
     """
-    translator = api.load(run, checkpoint=checkpoint)
-    if not isinstance(translator, Translator) or translator.run.facts.get("engine"):
+    translator = load_run(Predictor, run, LoadOptions(checkpoint=checkpoint))
+    if not isinstance(translator, Translator) or not translator.engine.has_model:
         raise ConfigError(f"{run} is no run of a translator; those are what jumok ships")
     folder, fresh = shelf / name, shelf / f".{name}.new"
     if folder.exists():
         raise RunError(f"{folder} is there already; remove it, or choose another name")
-    api.look_in(translator, data)
+    add_data_folder(translator, data)
     sample = held_out(translator)
     shutil.rmtree(fresh, ignore_errors=True)
     try:
         _write(translator, fresh, name, sample, checkpoint)
-        small = api.load(fresh)
-        assert isinstance(small, Translator)
+        small = load_run(Translator, fresh)
         small.task.corpora.folders = translator.task.corpora.folders
         packed = _compare(translator, small, folder, sample)
         scores = small.evaluate("val") if scored else {}
@@ -207,7 +207,7 @@ def card(
     own, facts, data = small.run.recipe, small.to_dict(), small.task.data
     begun = "from scratch" if from_scratch else "from the weights of an earlier run"
     to = f", told by a tag to write {', '.join(small.task.languages)}" if small.task.languages else ""
-    learnt = [f"- {corpus.full_label}, weight {corpus.weight:g}" for corpus in data.train] or [f"- built-in {data.set}"]
+    learnt = [f"- {corpus.full_title}, weight {corpus.weight:g}" for corpus in data.train] or [f"- built-in {data.set}"]
     lines = [
         f"# {name}\n",
         f"A {facts['model']} of {facts['parameters']:,} parameters{to}; its weights are kept as float16 and used as "

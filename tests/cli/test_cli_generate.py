@@ -297,8 +297,8 @@ def test_evaluate_shows_what_its_json_says(gpt_run):
     assert scores["bits_per_character"] == pytest.approx(bits / scores["characters"])
     assert jumok("evaluate", gpt_run) == (0, (
         f"stdlib (val), {scores['documents']:,} documents, {scores['tokens']:,} tokens, {scores['characters']:,} characters\n"
-        f"  loss {scores['loss']:.4f}   perplexity {scores['perplexity']:.3f}   bits a byte {scores['bits_per_byte']:.4f}   "
-        f"bits a character {scores['bits_per_character']:.4f}\n"
+        f"  loss {scores['loss']:.4f}   perplexity {scores['perplexity']:.3f}   bits per byte {scores['bits_per_byte']:.4f}   "
+        f"bits per character {scores['bits_per_character']:.4f}\n"
     ), "")  # fmt: skip
     other = json.loads(jumok("evaluate", gpt_run, "--split", "test", "--json").out)["stdlib"]
     assert other["tokens"] != scores["tokens"]
@@ -310,7 +310,7 @@ def test_evaluate_scores_a_text_of_ones_own(gpt_run, tmp_path):
     assert done.out.startswith("own.txt (files), 1 documents, 39 tokens, 38 characters\n")
     (tmp_path / "empty.txt").touch()
     assert refusal(jumok("evaluate", gpt_run, "--source", tmp_path / "empty.txt")) == (
-        f"{tmp_path / 'empty.txt'} is empty; a file with one sentence or row a line is needed."
+        f"{tmp_path / 'empty.txt'} is empty; a file with one sentence or row per line is needed."
     )
     missing = refusal(jumok("evaluate", gpt_run, "--source", tmp_path / "none.txt"))
     assert missing.startswith(f"{tmp_path / 'none.txt'} was not found; ")

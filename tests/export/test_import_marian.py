@@ -114,13 +114,13 @@ def test_logits_are_theirs(ours, theirs):
 @torch.no_grad()
 def test_translations_are_theirs(ours, theirs, beam):
     model, tokenizer = theirs
-    texts = [*ENGLISH, "two good men", "the park"]
-    for text, found in zip(texts, ours.answers(texts, beam=beam), strict=True):
+    texts, options = [*ENGLISH, "two good men", "the park"], ours.options.changed({"beam": beam})
+    for text, found in zip(texts, ours.answers(texts, options=options), strict=True):
         encoded = tokenizer([text], return_tensors="pt")
         longest = 2 * encoded.input_ids.shape[1] + 10
         written = model.generate(**encoded, num_beams=beam, max_new_tokens=longest, early_stopping=True)
         assert found[0].text == tokenizer.decode(written[0], skip_special_tokens=True)
-    assert len({found[0].text for found in ours.answers(texts, beam=beam)}) > 1
+    assert len({found[0].text for found in ours.answers(texts, options=options)}) > 1
 
 
 def test_the_recipe_takes_its_way_to_search(ours):

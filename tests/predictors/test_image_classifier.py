@@ -10,6 +10,7 @@ from jumok.data.builtin import shapes
 from jumok.errors import DataError
 from jumok.inspection.record import AttentionMap, AttentionRecord
 from jumok.lens.heat import heat_of
+from jumok.predictors.base import Notice
 
 SETTINGS = [
     "data.set_size=1500", "model.preset=", "model.layers=2", "model.width=48", "model.heads=4", "model.feedforward=96",
@@ -49,7 +50,7 @@ def test_what_cannot_be_read_is_told_in_its_place(classifier, tmp_path):
     verdicts = list(classifier.classify([tmp_path / "a.png", shapes.draw(shapes.scene("test", 1))], warn=said.append))
     assert verdicts[0] is None
     assert verdicts[1] is not None
-    assert said == [f"{tmp_path / 'a.png'}: no image that can be read."]
+    assert said == [Notice(None, f"{tmp_path / 'a.png'}: no image that can be read.")]
     with pytest.raises(DataError, match="no image that can be read"):
         classifier.explain(tmp_path / "a.png")
 

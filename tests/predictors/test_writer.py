@@ -7,6 +7,7 @@ from jumok.api import load_for
 from jumok.config import TokenizerConfig
 from jumok.data.text.tokenizer import Tokenizer
 from jumok.errors import ConfigError
+from jumok.predictors.base import Notice
 from jumok.predictors.translator import Translator
 from jumok.predictors.writer import Writer
 
@@ -90,7 +91,7 @@ def test_past_the_window_it_goes_on_and_says_so_once(writer):
     longest = max(texts, key=len)
     assert len(longest) > writer.task.window
     assert said
-    assert said[0].startswith("the text outgrows the model's window of 24 tokens: it goes on from the newest 12")
+    assert str(said[0]).startswith("the text outgrows the model's window of 24 tokens: it goes on from the newest 12")
     assert len(said) <= 8
     assert writer.write("six seven", options=options) == texts[4]
 
@@ -150,7 +151,7 @@ def test_a_repetition_penalty_makes_letters_rarer(writer):
 def test_unknown_letters_are_told_and_nothing_but_them_refused(writer):
     said = []
     writer.write("one ☃ two", warn=said.append)
-    assert said[:1] == ["1 of 9 tokens of the beginning are unknown to the model"]
+    assert said[:1] == [Notice(None, "1 of 9 tokens of the beginning are unknown to the model")]
     with pytest.raises(ConfigError, match="the model knows none of the characters of '☃☃'"):
         writer.write("☃☃")
 

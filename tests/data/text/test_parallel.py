@@ -7,7 +7,8 @@ import pytest
 from jumok.cache import cache_entries
 from jumok.config import Corpus, ParallelData, TokenizerConfig
 from jumok.data.fetch import data_home
-from jumok.data.text.parallel import ParallelCorpora, data_folders
+from jumok.data.files import data_folders
+from jumok.data.text.parallel import ParallelCorpora
 from jumok.errors import ConfigError, DataError
 
 CHARACTERS = TokenizerConfig(kind="character", vocabulary=100)
@@ -135,8 +136,8 @@ def test_same_content_under_another_name_is_the_same_entry(tmp_path):
     first, second = corpora(tmp_path), corpora(tmp_path, train=[renamed])
     assert first.train.folder == second.train.folder
     assert (
-        first.corpus_store(Corpus(source="train.x", target="train.y")).folder
-        == first.corpus_store(Corpus(**renamed, name="mine")).folder
+        first.own_store(Corpus(source="train.x", target="train.y")).folder
+        == first.own_store(Corpus(**renamed, name="mine")).folder
     )
 
 
@@ -258,7 +259,7 @@ def test_two_files_given_by_hand_are_scored_whole(tmp_path):
     write_pairs(tmp_path)
     write_pairs(tmp_path / "elsewhere", 7, name="mine")
     corpus = Corpus(source=str(tmp_path / "elsewhere/mine.x"), target=str(tmp_path / "elsewhere/mine.y"))
-    assert len(corpora(tmp_path).corpus_store(corpus)) == 7
+    assert len(corpora(tmp_path).own_store(corpus)) == 7
 
 
 def test_when_nothing_is_left_the_counts_say_why(tmp_path):

@@ -1,21 +1,17 @@
-"""The store gives back every pair it kept, counts every one it did not, and notices damage; the cache is safe."""
+"""The store gives back every pair it kept, counts every one it did not, and notices damage."""
 
-import errno
 import os
 import pickle
-import subprocess
-import sys
-import threading
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from jumok.cache import MARKER, cache_entries, cache_root, cache_size, cached_folder, clear_cache
+from jumok.cache import cached_folder
 from jumok.config import Corpus, ParallelData, TokenizerConfig
-from jumok.data import store as store_module
-from jumok.data.store import Counts, PairStore, Part, build_pair_store
+from jumok.data.text import pair_store
+from jumok.data.text.pair_store import Counts, PairStore, Part, build_pair_store
 from jumok.data.text.sources import tidy
 from jumok.data.text.tokenizer import Tokenizer
 from jumok.errors import DataError
@@ -49,7 +45,7 @@ def test_with_keep_all_every_pair_comes_back_tidied(tmp_path, pairs):
 def test_chunks_do_not_show(tmp_path, monkeypatch):
     pairs = [(f"hello {n}", f"world {n * n} 누구니") for n in range(23)]
     whole = build(pairs, tmp_path / "whole")
-    monkeypatch.setattr(store_module, "CHUNK", 5)
+    monkeypatch.setattr(pair_store, "CHUNK", 5)
     told = []
     cut = build(iter(pairs), tmp_path / "cut", progress=told.append)
     assert told == [5, 10, 15, 20, 23]
@@ -148,125 +144,14 @@ def test_another_format_is_refused(tmp_path):
         PairStore.open(tmp_path)
 
 
-# --- the cache
-
-
-@pytest.fixture
-def root(tmp_path, monkeypatch):
-    monkeypatch.setenv("JUMOK_CACHE", str(tmp_path / "cache"))
-    return tmp_path / "cache"
-
-
-def test_the_root_follows_the_environment(monkeypatch, tmp_path):
-    monkeypatch.setenv("JUMOK_CACHE", "/x/y")
-    assert str(cache_root()) == "/x/y"
-    monkeypatch.delenv("JUMOK_CACHE")
-    monkeypatch.setenv("XDG_CACHE_HOME", "/z")
-    assert str(cache_root()) == "/z/jumok"
-    monkeypatch.delenv("XDG_CACHE_HOME")
-    monkeypatch.setenv("HOME", str(tmp_path))
-    assert cache_root() == tmp_path / ".cache" / "jumok"
-
-
-def test_an_entry_is_built_once(root):
-    calls = []
-
-    def make(folder):
-        calls.append(folder)
-        (folder / "x").write_bytes(b"12345")
-
-    assert cached_folder("key", make) == cached_folder("key", make) == root / "key"
-    assert len(calls) == 1
-    assert (root / "key" / "x").read_bytes() == b"12345"
-    assert [entry.name for entry in cache_entries()] == ["key"]
-    assert cache_entries()[0].size == cache_size() >= 5
-
-
-def test_a_failed_build_leaves_nothing(root):
-    def fail(folder):
-        (folder / "half").write_text("half")
-        raise RuntimeError("stop")
-
-    with pytest.raises(RuntimeError, match="stop"):
-        cached_folder("key", fail)
-    assert list(root.iterdir()) == []
-
-
-@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT])
-def test_a_full_disk_says_which_and_what_to_do(root, code):
-    def fill(folder):
-        (folder / "half").write_text("half")
-        raise OSError(code, os.strerror(code))
-
-    with pytest.raises(DataError) as error:
-        cached_folder("key", fill)
-    for part in (str(root), "is full", "jumok cache --clear", "JUMOK_CACHE"):
-        assert part in str(error.value)
-    assert list(root.iterdir()) == []
-
-
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
 @pytest.mark.parametrize("name", ["source.ids", "target.text", "store.json"])
-def test_a_store_that_does_not_fit_is_a_full_disk_error(root, name):
+def test_a_store_that_does_not_fit_is_a_full_disk_error(tmp_path, monkeypatch, name):
+    monkeypatch.setenv("JUMOK_CACHE", str(tmp_path / "cache"))
+
     def make(folder):
         (folder / name).symlink_to("/dev/full")
         build([("hello", "world")] * 3, folder)
 
     with pytest.raises(DataError, match="is full"):
         cached_folder("key", make)
-
-
-def test_other_errors_are_not_called_a_full_disk(root):
-    def fail(folder):
-        raise OSError(errno.EIO, "broken")
-
-    with pytest.raises(OSError, match="broken"):
-        cached_folder("key", fail)
-    root.rmdir()
-    root.write_text("a file")
-    with pytest.raises(DataError, match="cannot write to the cache folder"):
-        cached_folder("key", fail)
-
-
-def test_two_builders_at_once_end_with_one_whole_entry(root):
-    meeting = threading.Barrier(2, timeout=10)
-    results = []
-
-    def make(folder):
-        meeting.wait()  # both are building now
-        (folder / "x").write_text("whole")
-
-    threads = [threading.Thread(target=lambda: results.append(cached_folder("key", make))) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert results == [root / "key"] * 2
-    assert (root / "key" / "x").read_text() == "whole"
-    assert [path.name for path in root.iterdir()] == ["key"]
-
-
-def test_clearing_deletes_what_is_ours_and_nothing_else(root, tmp_path):
-    cached_folder("key", lambda folder: (folder / "x").write_bytes(b"12345") and None)
-    (root / "mine").mkdir()
-    (root / "mine" / "precious").write_text("keep")
-    (root / "note.txt").write_text("keep")
-    (tmp_path / "elsewhere").mkdir()
-    (tmp_path / "elsewhere" / MARKER).write_text("")
-    (root / "link").symlink_to(tmp_path / "elsewhere")
-    ended = subprocess.Popen([sys.executable, "-c", ""])
-    ended.wait()
-    for process in (ended.pid, os.getpid()):  # left by a killed process, and one at work now
-        left = root / f".building-key-{process}-00"
-        left.mkdir()
-        (left / MARKER).write_text("")
-    assert clear_cache() >= 5
-    assert sorted(path.name for path in root.iterdir()) == sorted(
-        [f".building-key-{os.getpid()}-00", "link", "mine", "note.txt"]
-    )
-    assert (tmp_path / "elsewhere" / MARKER).exists()
-    assert cache_entries() == []
-
-
-def test_a_cache_that_was_never_used_is_empty(root):
-    assert (cache_entries(), cache_size(), clear_cache()) == ([], 0, 0)

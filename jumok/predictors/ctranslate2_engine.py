@@ -1,6 +1,6 @@
-"""A translator exported to CTranslate2, in use: the same answers from another engine.
+"""The engine of a folder that was exported to CTranslate2: the same answers, searched for by that library.
 
-text → ids (ours) → CTranslate2's search → ids → text (ours)
+ids → names of ids → CTranslate2's search → names → ids → text (ours)
 """
 
 import os
@@ -8,37 +8,35 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from jumok.config import DecodingConfig
-from jumok.data.store import PairStore
+from jumok.data.text.pair_store import PairStore
 from jumok.errors import ConfigError, MissingExtraError, RunError
 from jumok.export.ctranslate2 import ids_of, names_of
-from jumok.predictors.explanation import Explanation
-from jumok.predictors.translator import Translator
+from jumok.predictors.engines import PairDecoder, TranslationEngine
 from jumok.runs.run import Run
 from jumok.tasks.pairs import Ids
-from jumok.tasks.translation import Answer, Translation
+from jumok.tasks.translation import Translation
+from jumok.tasks.writing import Answer
 
-SENTENCES, ROWS = (
-    32,
-    64,
-)  # side by side, and hypotheses of them: few, so that cores have work and what they read is near
+# Few sentences and few hypotheses per call, so that every core has work and what it reads stays in its cache.
+SENTENCES, HYPOTHESES = 32, 64
 
 
-class ExportedTranslator(Translator):
-    """Translate with a CTranslate2 model."""
+class CTranslate2Engine(TranslationEngine):
+    """Search with CTranslate2."""
 
-    def __init__(self, run: Run, task: Translation, *, precision: str = "float32") -> None:
+    has_model = False
+
+    def __init__(self, run: Run, task: Translation, *, int8: bool = False) -> None:
         try:
             import ctranslate2
         except ImportError:
             raise MissingExtraError("CTranslate2", "ctranslate2", f"{run.folder}") from None
-        from torch import nn
-
-        super().__init__(run, task, nn.Module())
+        self.run, self.task = run, task
         try:
-            self.engine: Any = ctranslate2.Translator(
+            self.library: Any = ctranslate2.Translator(
                 str(run.folder),
                 device="cpu",
-                compute_type=precision,
+                compute_type="int8" if int8 else "float32",
                 inter_threads=os.cpu_count() or 1,
                 intra_threads=1,
             )
@@ -46,14 +44,24 @@ class ExportedTranslator(Translator):
             raise RunError(f"{run.folder}: CTranslate2 cannot read it ({error}); export it again") from None
 
     @property
+    def origin(self) -> str:
+        """The run that was exported."""
+        return str(self.run.facts["exported"])
+
+    @property
+    def model(self) -> PairDecoder:
+        """Refuse: the library keeps its layers to itself."""
+        raise ConfigError(f"CTranslate2 shows no attention of its layers; look at the run itself: {self.origin}")
+
+    @property
     def limit(self) -> int:
-        """The longest sequence the model can take, or 0 where there is no end."""
+        """The longest sequence that the exported model takes; 0: any."""
         return int(self.run.facts["limit"])
 
     @property
-    def longest_source(self) -> int:
-        """The most source tokens the model was made for, end token included."""
-        return min(self.limit, self.task.data.max_length) if self.limit else self.task.data.max_length
+    def facts(self) -> dict[str, Any]:
+        """How many parameters the model has, and how they are stored."""
+        return {"parameters": self.run.facts["parameters"], "engine": f"CTranslate2 {self.library.compute_type}"}
 
     def search(
         self,
@@ -63,18 +71,18 @@ class ExportedTranslator(Translator):
         prefixes: Sequence[str] | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> list[list[Answer]]:
-        """Return the translations of each source's ids, none of them empty, best first."""
-        refuse_what_it_cannot(options, prefixes=bool(prefixes))
+        """Return the translations of each source's ids, best first."""
+        refuse_unsupported_options(options, prefixes=bool(prefixes))
         names = [names_of(ids) for ids in sources]
         groups: dict[int, list[int]] = {}  # a call has one limit for all of its sentences
         for number in sorted(range(len(sources)), key=lambda number: -len(sources[number])):
             longest = options.max_length or 2 * (len(sources[number]) + 1) + 10
             groups.setdefault(min(longest, self.limit) if self.limit else longest, []).append(number)
-        calls, together = [], max(min(SENTENCES, ROWS // options.beam), 1)
+        calls, together = [], max(min(SENTENCES, HYPOTHESES // options.beam), 1)
         for limit, numbers in groups.items():
             for first in range(0, len(numbers), together):
                 chosen = numbers[first : first + together]
-                waiting = self.engine.translate_batch(
+                waiting = self.library.translate_batch(
                     [names[number] for number in chosen],
                     beam_size=options.beam,
                     num_hypotheses=options.n_best,
@@ -82,7 +90,7 @@ class ExportedTranslator(Translator):
                     min_decoding_length=0,  # its default is 1
                     max_decoding_length=limit,
                     return_scores=True,
-                    asynchronous=True,  # its own threads take a call each
+                    asynchronous=True,  # each of its own threads takes a call
                 )
                 calls.append((chosen, limit, waiting))
         found: list[list[Answer]] = [[] for _ in sources]
@@ -90,14 +98,14 @@ class ExportedTranslator(Translator):
             for number, result in zip(chosen, waiting, strict=True):
                 done = result.result()
                 found[number] = [
-                    self._write(ids_of(written), score, limit, options)
+                    self._answer(ids_of(written), score, limit, options)
                     for written, score in zip(done.hypotheses, done.scores, strict=True)
                 ]
             if progress is not None:
                 progress(len(chosen))
         return found
 
-    def _write(self, ids: list[int], score: float, limit: int, options: DecodingConfig) -> Answer:
+    def _answer(self, ids: list[int], score: float, limit: int, options: DecodingConfig) -> Answer:
         tokenizer, finished = self.task.target_tokenizer, len(ids) < limit
         return Answer(
             text=tokenizer.decode(ids),
@@ -108,36 +116,13 @@ class ExportedTranslator(Translator):
             finished=finished,
         )
 
-    def stream(
-        self,
-        text: str,
-        *,
-        to: str = "",
-        prefix: str = "",
-        options: DecodingConfig | None = None,
-        warn: Callable[[str], None] = lambda message: None,
-    ) -> Iterator[str]:
-        """Refuse: the engine hands out whole answers."""
+    def stream(self, source: Ids, *, options: DecodingConfig, prefix: Sequence[int] = ()) -> Iterator[int]:
+        """Refuse: the library hands out whole answers."""
         raise ConfigError(f"CTranslate2 shows no words while it writes; --stream needs the run itself: {self.origin}")
-
-    def explain(self, text: str, **options: Any) -> Explanation:
-        """Refuse: the engine keeps its attention to itself."""
-        raise ConfigError(f"CTranslate2 shows no attention of its layers; look at the run itself: {self.origin}")
-
-    @property
-    def origin(self) -> str:
-        """The run that was exported."""
-        return str(self.run.facts["exported"])
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return facts about the model for tables and pages."""
-        parameters = self.run.facts["parameters"]
-        engine = f"CTranslate2 {self.engine.compute_type}"
-        return {**super().to_dict(), "parameters": parameters, "engine": engine}
 
     def mean_loss(self, store: PairStore) -> float:
         """Return the mean −log p of a store's target tokens."""
-        scored = self.engine.score_batch(
+        scored = self.library.score_batch(
             [names_of(store.source[number]) for number in range(len(store))],
             [names_of(store.target[number]) for number in range(len(store))],
             max_batch_size=SENTENCES,
@@ -146,8 +131,8 @@ class ExportedTranslator(Translator):
         return -float(sum(values)) / max(len(values), 1)
 
 
-def refuse_what_it_cannot(options: DecodingConfig, *, prefixes: bool = False) -> None:
-    """Raise where the engine would do something else than what was asked for."""
+def refuse_unsupported_options(options: DecodingConfig, *, prefixes: bool = False) -> None:
+    """Raise where CTranslate2 would do something else than the options say."""
     plain = DecodingConfig()
     for key in ("sample", "coverage_penalty", "no_repeat_ngram", "repetition_penalty", "min_length", "shortlist"):
         if getattr(options, key) != getattr(plain, key):

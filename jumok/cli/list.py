@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def inventory(
+def list_inventory(
     as_json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
     """Show models, tasks, recipes, built-in data sets, and trained models that are ready for use.

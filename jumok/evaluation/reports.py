@@ -1,0 +1,101 @@
+"""Scores as people read them: the lines and the table that `jumok evaluate` prints, one function per kind of scores.
+
+label of a corpus, split, scores → ScoreReport; catalogue.py names the report of each task
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+MOST_CLASSES = 20  # with more, the table of confusions is left out
+
+Scores = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class ScoreTable:
+    """A heading for each column, and rows of as many texts."""
+
+    headings: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class ScoreReport:
+    """The scores of one corpus: lines, then a table where there is one, then lines about how they were taken."""
+
+    lines: tuple[str, ...]
+    table: ScoreTable | None = None
+    footnotes: tuple[str, ...] = ()
+
+
+def translation_report(label: str, split: str, scores: Scores) -> ScoreReport:
+    """Report BLEU and others, by length of the source."""
+    lines = [
+        f"{label} ({split}), {scores['sentences']:,} sentences, beam {scores['decoding']['beam']}",
+        f"  BLEU {scores['bleu']:.2f}   chrF {scores['chrf']:.2f}   loss {scores['loss']:.4f}   "
+        f"perplexity {scores['perplexity']:.3f}",
+        f"  exact match ({split}): {scores['exact_match']:.1f} %",
+    ]
+    if scores["cut"]:
+        lines.append(f"  {scores['cut']:,} sources are longer than the model takes and were cut")
+    rows = tuple(
+        (
+            f"{bucket['shortest']}-{bucket['longest']}",
+            f"{bucket['sentences']:,}",
+            f"{bucket['bleu']:.2f}",
+            f"{bucket['exact_match']:.1f} %",
+        )
+        for bucket in scores["by_length"]
+    )
+    table = ScoreTable(("source tokens", "sentences", "BLEU", "exact match"), rows)
+    return ScoreReport(tuple(lines), table, (f"  {scores['bleu_signature']}", f"  {scores['chrf_signature']}"))
+
+
+def language_report(label: str, split: str, scores: Scores) -> ScoreReport:
+    """Report how well the next token of a text is foretold."""
+    return ScoreReport(
+        (
+            f"{label} ({split}), {scores['documents']:,} documents, {scores['tokens']:,} tokens, "
+            f"{scores['characters']:,} characters",
+            f"  loss {scores['loss']:.4f}   perplexity {scores['perplexity']:.3f}   "
+            f"bits per byte {scores['bits_per_byte']:.4f}   bits per character {scores['bits_per_character']:.4f}",
+        )
+    )
+
+
+def masked_language_report(label: str, split: str, scores: Scores) -> ScoreReport:
+    """Report how many masked tokens of a text are found."""
+    follows = f"   next text right {scores['next_sentence']:.2f} %" if "next_sentence" in scores else ""
+    return ScoreReport(
+        (
+            f"{label} ({split}), {scores['documents']:,} documents, {scores['tokens']:,} tokens",
+            f"  masked tokens found {scores['accuracy']:.2f} %   loss {scores['loss']:.4f}   "
+            f"perplexity {scores['perplexity']:.3f}{follows}",
+        )
+    )
+
+
+def classification_report(label: str, split: str, scores: Scores) -> ScoreReport:
+    """Report accuracy beside the baselines, and which classes were taken for which."""
+    labels, baselines = scores["labels"], scores["baselines"]
+    images = "top5" in scores
+    five = f"   among the first five {scores['top5']:.2f} %" if images and len(labels) > 5 else ""
+    lines = [
+        f"{label} ({split}), {scores['examples']:,} {'images' if images else 'texts'}",
+        f"  accuracy {scores['accuracy']:.2f} %   macro-F1 {scores['macro_f1']:.2f} %   loss {scores['loss']:.4f}{five}",
+    ]
+    if scores.get("broken"):
+        lines.append(f"  {scores['broken']:,} images cannot be used and are left out")
+    compared = [f"{name} {baselines[name]:.2f} %" for name in ("majority", "n-grams") if name in baselines]
+    if compared:
+        lines.append(f"  beside it: accuracy of {', '.join(compared)}")
+    if "note" in baselines:
+        lines.append(f"  {baselines['note']}")
+    if len(labels) > MOST_CLASSES:
+        return ScoreReport(tuple(lines))
+    rows = tuple(
+        (name, *(f"{count:,}" for count in counts), f"{f1:.1f} %")
+        for name, counts, f1 in zip(labels, scores["confusion"], scores["f1"], strict=True)
+    )
+    return ScoreReport(tuple(lines), ScoreTable(("is \\ was named", *labels, "F1"), rows))

@@ -1,0 +1,124 @@
+"""What turns source ids into answers, for a Translator: jumok's own search, or another engine's.
+
+Translator → TranslationEngine.search, stream, mean_loss → answers; what an engine cannot do, it refuses in a sentence
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, ClassVar
+
+from jumok.config import DecodingConfig
+from jumok.data.text.pair_store import PairStore
+from jumok.decoding.engine import stream
+from jumok.decoding.requests import Request
+from jumok.decoding.workers import one_thread, portions, processes_for, share
+from jumok.nn.batch import PairBatch
+from jumok.nn.model import Decoder
+from jumok.tasks.pairs import Ids
+from jumok.tasks.translation import Translation
+from jumok.tasks.writing import MARKS, Answer
+
+PairDecoder = Decoder[PairBatch, Any]
+
+
+class TranslationEngine(ABC):
+    """What searches for translations of token ids."""
+
+    has_model: ClassVar[bool]  # whether there is a model to look into, and to export
+
+    @property
+    @abstractmethod
+    def model(self) -> PairDecoder:
+        """The model whose layers can be observed; an engine that has none refuses."""
+
+    @property
+    @abstractmethod
+    def limit(self) -> int:
+        """The longest sequence that the engine takes; 0: any."""
+
+    @property
+    @abstractmethod
+    def facts(self) -> dict[str, Any]:
+        """What tables and pages say of it: `parameters` at least."""
+
+    @abstractmethod
+    def search(
+        self,
+        sources: Sequence[Ids],
+        *,
+        options: DecodingConfig,
+        prefixes: Sequence[str] | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> list[list[Answer]]:
+        """Return the translations of each source's ids, none of them empty, best first."""
+
+    @abstractmethod
+    def stream(self, source: Ids, *, options: DecodingConfig, prefix: Sequence[int] = ()) -> Iterator[int]:
+        """Yield the ids of one translation as they are chosen (greedy, or sampled)."""
+
+    @abstractmethod
+    def mean_loss(self, store: PairStore) -> float:
+        """Return the mean −log p of a store's target tokens."""
+
+
+class JumokEngine(TranslationEngine):
+    """Search with a model of jumok."""
+
+    has_model = True
+
+    def __init__(self, task: Translation, model: PairDecoder) -> None:
+        self.task, self._model = task, model
+
+    @property
+    def model(self) -> PairDecoder:
+        """The model."""
+        return self._model
+
+    @property
+    def limit(self) -> int:
+        """The longest sequence that the model takes; 0: any."""
+        return self.model.limit
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """How many parameters the model has."""
+        return {"parameters": self.model.parameter_count}
+
+    def search(
+        self,
+        sources: Sequence[Ids],
+        *,
+        options: DecodingConfig,
+        prefixes: Sequence[str] | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> list[list[Answer]]:
+        """Return the translations of each source's ids, best first; processes share them where that is faster."""
+        count = processes_for(
+            len(sources), wanted=options.workers, portion=options.batch_size, device=self.model.device
+        )
+        if count == 1 or options.sample:  # what is drawn depends on a sentence's place in the call
+            hypotheses = min(len(sources), options.batch_size) * options.beam
+            with one_thread(hypotheses, self.model):
+                return self.task.answer(self.model, sources, options=options, prefixes=prefixes, progress=progress)
+
+        def answer(portion: Sequence[int]) -> list[list[Answer]]:
+            own = [prefixes[place] for place in portion] if prefixes else None
+            return self.task.answer(self.model, [sources[place] for place in portion], options=options, prefixes=own)
+
+        given = portions([len(ids) for ids in sources], processes=count, portion=options.batch_size)
+        return share(answer, given, processes=count, progress=progress)
+
+    def stream(self, source: Ids, *, options: DecodingConfig, prefix: Sequence[int] = ()) -> Iterator[int]:
+        """Yield the ids of one translation as they are chosen."""
+        tokens = stream(
+            self.model,
+            Request(source, self.task.input_length(source), prefix=prefix),
+            collate=self.task.collate_inputs(self.model),
+            options=options,
+            marks=MARKS,
+        )
+        return (token for token, _ in tokens)
+
+    def mean_loss(self, store: PairStore) -> float:
+        """Return the mean −log p of a store's target tokens."""
+        return self.task.mean_loss(self.model, store)

@@ -1,0 +1,95 @@
+"""A verdict on an image explained: where the model looked in it.
+
+ImageClassifier.explain → ImageExplanation → heat_map → the terminal, a PNG; view → a page
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.text import Text
+from torch import Tensor
+
+from jumok.data.images.decode import Pixels
+from jumok.errors import ConfigError
+from jumok.inspection.record import AttentionRecord
+from jumok.lens.heat import chosen_heat, draw_heat, image_grids, image_heat
+from jumok.lens.html import Page
+from jumok.lens.image_page import make_image_page
+from jumok.lens.image_view import ImageView
+from jumok.predictors.classifier import Verdict
+
+BEST = 3  # classes that a line names
+
+
+@dataclass(frozen=True)
+class HeatMap:
+    """How much attention each cell of an image got: (rows, columns), and of which layers and heads."""
+
+    heat: Tensor
+    title: str
+    pixels: Pixels  # of the image below it
+
+    def draw(self, *, colour: bool = True) -> Text:
+        """Return the drawing for a terminal."""
+        return draw_heat(self.heat, colour=colour)
+
+    def save_png(self, path: Path, *, caption: str) -> None:
+        """Draw it over the image to a file."""
+        image_heat(self.pixels, self.heat, path, title=f"{caption} · {self.title}")
+
+
+@dataclass(frozen=True)
+class ImageExplanation:
+    """A verdict, and where the model looked."""
+
+    verdict: Verdict
+    pixels: Pixels  # (S, S, C): the image as the model saw it
+    record: AttentionRecord  # maps (H, Q, K) of the one image, with their grids
+    heat: Tensor | None  # (rows, columns): how much of the verdict comes from each cell; None: no attention
+    source: str = ""  # the image's file
+    note: str = ""  # said where there is no attention
+    mixing: Tensor | None = None  # (layers, P, P): how a model without attention mixes its patches, where it does
+
+    @property
+    def summary(self) -> str:
+        """The likeliest classes with their probabilities, in one line."""
+        return ", ".join(f"{label} {share:.1%}" for label, share in list(self.verdict.probabilities.items())[:BEST])
+
+    def heat_map(self, *, kind: str = "", layer: int | None = None, head: int | None = None) -> HeatMap:
+        """Return the rollout over all layers, or the map of one layer, or of one of its heads; counted from 1."""
+        maps = self.record.maps
+        if kind and kind not in self.record.kinds:
+            raise ConfigError(f"--kind {kind}: this model has {', '.join(self.record.kinds)}")
+        if layer is not None and layer > len(maps):
+            raise ConfigError(f"--layer {layer}: there are {len(maps)}")
+        if layer is None:
+            if head is not None:
+                raise ConfigError("--head needs --layer: heads of different layers have nothing in common")
+            assert self.heat is not None, "a model without attention has no heat map"
+            return HeatMap(self.heat, "rollout over all layers", self.pixels)
+        chosen = maps[layer - 1]
+        if head is not None and head > len(chosen.weights):
+            raise ConfigError(f"--head {head}: there are {len(chosen.weights)}")
+        which = f"head {head}" if head else "mean of heads"
+        return HeatMap(chosen_heat(chosen, head), f"layer {layer}, {which}", self.pixels)
+
+    def save_mixing_png(self, path: Path) -> bool:
+        """Draw how a model without attention mixes its patches; return False where it mixes none."""
+        if self.mixing is None:
+            return False
+        title = "how each place (a line) is mixed from all (columns), layer by layer"
+        image_grids(self.mixing, path, title=title)
+        return True
+
+    def view(self, name: str = "") -> ImageView:
+        """Return what a page shows of this."""
+        classes = list(self.verdict.probabilities.items())
+        return ImageView(name, self.record, self.pixels, self.source, classes, self.note)
+
+    def page(self) -> Page:
+        """Return the page that shows this."""
+        return make_image_page([self.view()])
+
+    def _repr_html_(self) -> str:
+        """Show the page in a notebook."""
+        return self.page()._repr_html_()

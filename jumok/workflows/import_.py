@@ -1,0 +1,43 @@
+"""What `jumok import` does: a model of Hugging Face's layout becomes a run.
+
+folder → recipe, tokenizers, weights by our names → model, with fresh weights for what the folder lacks → run folder
+"""
+
+from pathlib import Path
+
+import torch
+
+from jumok.catalogue import model_class, task_class
+from jumok.config.recipe import build_recipe
+from jumok.errors import RunError
+from jumok.export.from_huggingface import read_folder
+from jumok.predictors.base import AnyPredictor, Predictor
+from jumok.runs.job import build_model
+from jumok.runs.loading import load_run
+from jumok.runs.run import Run
+from jumok.training.average import model_tensors
+from jumok.training.checkpoint import Checkpoints
+
+
+def import_model(folder: str | Path, run: str | Path) -> tuple[AnyPredictor, list[str]]:
+    """Bring in a GPT-2, BERT, ViT, Swin or Marian model from a local folder; return it and the parts it did not have."""
+    target = Path(run)
+    if Run.exists(target):
+        raise RunError(f"{target} already holds a run; choose another folder")
+    found = read_folder(Path(folder))
+    recipe = build_recipe(
+        {"data": {}, **found.raw},
+        data_class=lambda name: task_class(name).Data,
+        model_class=lambda name: model_class(name).Config,
+    )
+    with torch.random.fork_rng(devices=[]):  # fresh weights are drawn by the recipe's seed, not by the caller's state
+        model = build_model(recipe)
+    own = model_tensors(model)
+    with torch.no_grad():
+        for name, value in found.weights.items():
+            if own[name].shape != value.shape:
+                raise RunError(f"{folder}: {name} has shape {tuple(value.shape)}, not {tuple(own[name].shape)}")
+            own[name].copy_(value)
+    Run.create(target, recipe, tokenizers=found.tokenizers, facts={"data_folders": [], "imported": str(folder)})
+    Checkpoints(target).save(0, weights=own, training={}, facts={}, best=True)
+    return load_run(Predictor, target), found.missing

@@ -1,0 +1,33 @@
+"""What `jumok schema` does: the JSON schema of recipes, for editors."""
+
+from typing import Any
+
+from jumok.catalogue import MODELS, TASKS, model_class, task_class
+from jumok.config import DecodingConfig, TokenizerConfig, TrainingConfig
+
+
+def recipe_schema() -> dict[str, Any]:
+    """Return the JSON schema of recipes."""
+    sections = {
+        "data": [task_class(name).Data for name in TASKS],
+        "tokenizer": [TokenizerConfig],
+        "model": [model_class(name).Config for name in MODELS],
+        "training": [TrainingConfig],
+        "decoding": [DecodingConfig],
+    }
+    definitions: dict[str, Any] = {}
+    properties: dict[str, Any] = {}
+    for name, classes in sections.items():
+        for found in classes:
+            schema = found.model_json_schema(ref_template="#/$defs/{model}")
+            definitions |= schema.pop("$defs", {}) | {found.__name__: schema}
+        properties[name] = {"anyOf": [{"$ref": f"#/$defs/{found.__name__}"} for found in classes]}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "jumok recipe",
+        "type": "object",
+        "properties": {"task": {"enum": list(TASKS)}, **properties},
+        "required": ["data"],
+        "additionalProperties": False,
+        "$defs": definitions,
+    }
