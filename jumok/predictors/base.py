@@ -58,6 +58,8 @@ class Predictor(ABC):
             raise ConfigError(f"--target is for translation; {self.source_is}")
         if source is not None:
             return {(target or source).name: self.own(source, target)}
+        if split == "val":
+            self.task.corpora.refuse_learnt_val(self.run.facts.get("data"))
         stores: dict[str, Any] = self.task.open_split(split)
         return stores
 

@@ -15,8 +15,7 @@ from torch import nn
 
 from jumok.catalogue import model_class, task_class
 from jumok.config.recipe import Recipe, differences, find_recipe, shipped_recipes
-from jumok.data.corpora import ProgressCallback
-from jumok.data.files import data_folders
+from jumok.data.corpora import ProgressCallback, data_folders
 from jumok.errors import ConfigError, RunError
 from jumok.lens.film import forget_frames
 from jumok.runs.device import choose_device
