@@ -6,7 +6,7 @@ Importing this module costs nothing: what a function needs, torch above all, is 
 only passes through here when it is first used.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar

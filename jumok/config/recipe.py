@@ -169,7 +169,7 @@ def build_recipe(
         if name in raw and name not in shape.sections:
             used = ", ".join(f"[{own}]" for own in SECTIONS if own in (*ALWAYS, *shape.sections))
             raise ConfigError(f"[{name}] is not for {task}: take it out; its recipes have {used}")
-    classes = {"tokenizer": TokenizerConfig, "decoding": DecodingConfig}
+    classes: dict[str, type[Section]] = {"tokenizer": TokenizerConfig, "decoding": DecodingConfig}
     optional: dict[str, Section] = {
         name: classes[name].parse(raw.get(name, {}), name) for name in OPTIONAL if name in shape.sections
     }

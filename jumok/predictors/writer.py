@@ -13,8 +13,8 @@ from jumok.data.text.documents import TextStore
 from jumok.data.text.sources import clean
 from jumok.data.text.tokenizer import END, PAD, UNKNOWN
 from jumok.decoding.engine import stream
-from jumok.decoding.requests import Marks, Request
 from jumok.decoding.lean import lay_out
+from jumok.decoding.requests import Marks, Request
 from jumok.errors import ConfigError
 from jumok.nn.batch import TextBatch
 from jumok.nn.model import Decoder

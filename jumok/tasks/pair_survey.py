@@ -3,6 +3,7 @@
 from dataclasses import asdict
 
 from jumok.config import TokenizerConfig
+from jumok.data.store import TokenSide
 from jumok.data.text.batching import largest_batch, padding_share, plan_batches
 from jumok.data.text.pair_store import PairStore
 from jumok.data.text.tokenizer import Tokenizer
@@ -11,6 +12,11 @@ from jumok.tasks.pairs import Ids, collate
 from jumok.tasks.survey import Lengths, Problem, Survey, dropped_problem, unknown_share, vocabulary_problems
 
 SIDES = ("source", "target")
+
+
+def sides_of(store: PairStore) -> dict[str, TokenSide]:
+    """Return both sides of a store by name."""
+    return {"source": store.source, "target": store.target}
 
 
 def survey_pairs(
@@ -39,11 +45,11 @@ def survey_pairs(
         counts={"train": asdict(store.counts)} | {label: asdict(found.counts) for label, found in held_out.items()},
         lengths={side: Lengths.of(store.lengths[:, number]) for number, side in enumerate(SIDES)},
         samples=[
-            tuple(tokenizers[side].labels(list(store.sides[side][number])) for side in SIDES)
+            tuple(tokenizers[side].labels(list(sides_of(store)[side][number])) for side in SIDES)
             for number in (0, len(store) // 2, len(store) - 1)
         ],
         vocabularies={side: len(tokenizers[side]) for side in SIDES},
-        unknown={side: unknown_share(*(found.sides[side].ids for found in held_out.values())) for side in SIDES},
+        unknown={side: unknown_share(*(sides_of(found)[side].ids for found in held_out.values())) for side in SIDES},
     )
     counts = store.counts
     survey.problems += dropped_problem(counts.read, counts.dropped, unit="pairs", why=str(counts))

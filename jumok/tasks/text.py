@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from jumok.config.recipe import Recipe
-from jumok.data.corpora import ProgressCallback, TokenizedCorpora
+from jumok.data.corpora import ProgressCallback
+from jumok.data.text.tokenized import SingleTokenizerCorpora
 from jumok.data.text.tokenizer import Tokenizer
 from jumok.errors import ConfigError
 from jumok.tasks.base import BatchT, ModelT, StoreT, Task, refuse_batch_size
@@ -14,13 +15,13 @@ from jumok.tasks.base import BatchT, ModelT, StoreT, Task, refuse_batch_size
 class TextTask(Task[ModelT, BatchT, StoreT]):
     """A task on texts that one tokenizer reads."""
 
-    sections = ("tokenizer",)
-    tokenizer_names = ("text",)
-    Corpora: ClassVar[type[TokenizedCorpora[Any, Any]]]
+    sections: ClassVar[tuple[str, ...]] = ("tokenizer",)
+    tokenizer_names: ClassVar[tuple[str, ...]] = ("text",)
+    Corpora: ClassVar[type[SingleTokenizerCorpora[Any, Any]]]
     subword_dropout: ClassVar[bool] = False  # whether its texts may be cut anew every epoch
-    corpora: TokenizedCorpora[Any, StoreT]
+    corpora: SingleTokenizerCorpora[Any, StoreT]
 
-    def __init__(self, recipe: Recipe, corpora: TokenizedCorpora[Any, StoreT]) -> None:
+    def __init__(self, recipe: Recipe, corpora: SingleTokenizerCorpora[Any, StoreT]) -> None:
         self.recipe, self.corpora = recipe, corpora
 
     @classmethod

@@ -23,7 +23,6 @@ from jumok.data.text.pair_store import PairStore
 from jumok.data.text.parallel import ParallelCorpora
 from jumok.data.text.sources import tidy
 from jumok.data.text.tokenizer import Tokenizer
-from jumok.tasks.word2vec import load_word2vec
 from jumok.errors import ConfigError
 from jumok.evaluation.text import mean_scores
 from jumok.inspection.film import Shot
@@ -35,6 +34,7 @@ from jumok.tasks.pair_survey import survey_pairs
 from jumok.tasks.pairs import Ids, PairBatches, collate
 from jumok.tasks.shortlist import MOST, Shortlist, learn
 from jumok.tasks.survey import Survey
+from jumok.tasks.word2vec import load_word2vec
 from jumok.tasks.writing import WritingTask, perplexity
 
 # B batch · S source · T target

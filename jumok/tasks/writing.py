@@ -7,7 +7,7 @@ answering  inputs → model.encode → decoding engine → hypotheses → Answer
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 import torch.nn.functional as F
@@ -57,7 +57,7 @@ def token_loss(model: Model[Any], features: Tensor, targets: Tensor, *, smoothin
 class WritingTask(Task[DecoderT, TargetT, StoreT], Generic[DecoderT, TargetT, StoreT, InputT]):
     """A task whose answers are texts: an input goes in, a sequence of tokens comes out."""
 
-    sections = ("tokenizer", "decoding")
+    sections: ClassVar[tuple[str, ...]] = ("tokenizer", "decoding")
     unit = "target tokens"
 
     @property
@@ -152,7 +152,7 @@ class WritingTask(Task[DecoderT, TargetT, StoreT], Generic[DecoderT, TargetT, St
         return Answer(tokenizer.decode(ids), score, tokenizer.labels(ids), ids, log_probability, finished)
 
 
-def observed_extend(model: Decoder[Any, StateT]) -> ObservedExtend | None:
+def observed_extend(model: Decoder[Any, StateT]) -> ObservedExtend[StateT] | None:
     """Return an extend that also tells where the model looked in the source: (R, n, S), the mean of layers and heads."""
     if not model.attends_to_source:
         return None

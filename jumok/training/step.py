@@ -8,7 +8,8 @@ The loss of a batch is the forward of a module, so that DDP and FSDP can wrap it
 import math
 import time
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, Generic, NamedTuple
+from dataclasses import dataclass
+from typing import Any, Generic
 
 import torch
 from torch import nn
@@ -22,7 +23,8 @@ from jumok.tasks.losses import Loss
 from jumok.training.optimizer import make_optimizer
 
 
-class Sums(NamedTuple):
+@dataclass(frozen=True)
+class Sums:
     """What a batch adds up to: its loss, the count that it is summed over, and other sums for the log."""
 
     total: float

@@ -264,7 +264,9 @@ class Trainer(Generic[ModelT, BatchT]):
     def _explain_divergence(self, step: int, losses: list[Sums], *, norm: float, rate: float) -> str:
         """Return what became infinite, on which batch, and what to do."""
         places, kept = self.one_step.places, self.checkpoints.steps()
-        guilty = next((at for at, sums in zip(places, losses, strict=True) if not math.isfinite(sums.total)), places[-1])
+        guilty = next(
+            (at for at, sums in zip(places, losses, strict=True) if not math.isfinite(sums.total)), places[-1]
+        )
         total = sum(sums.total for sums in losses)
         what = f"the loss became {total}" if not math.isfinite(total) else f"the gradient's norm became {norm}"
         return (

@@ -21,7 +21,7 @@ def maps(draw):
     labelled = draw(st.booleans())
     mask = torch.rand(queries, keys) > 0.5 if draw(st.booleans()) else None
     vector = torch.randn(width) if draw(st.booleans()) else None
-    parts = AttentionDetails(
+    details = AttentionDetails(
         torch.randn(heads, queries, width), torch.randn(heads, keys, width), torch.randn(heads, keys, 3),
         torch.randn(queries, 5), draw(st.floats(0.1, 1.0)), mask, vector,
     )  # fmt: skip
@@ -31,7 +31,7 @@ def maps(draw):
         tuple(draw(st.lists(LABELS, min_size=queries, max_size=queries))) if labelled else (),
         tuple(draw(st.lists(LABELS, min_size=keys, max_size=keys))) if labelled else (),
         draw(st.none() | st.tuples(SIZES, SIZES)),
-        parts if draw(st.booleans()) else None,
+        details if draw(st.booleans()) else None,
     )  # fmt: skip
 
 

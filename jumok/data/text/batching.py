@@ -8,7 +8,7 @@ from abc import abstractmethod
 
 import numpy as np
 
-from jumok.data.stream import BatchT, Stream
+from jumok.data.stream import BatchT_co, Stream
 from jumok.errors import ConfigError
 
 POOL = 200_000  # pairs sorted together; larger corpora stay shuffled beyond it
@@ -121,7 +121,7 @@ def _places(longest: np.ndarray, batch_tokens: int) -> np.ndarray:
     return np.append(np.flatnonzero(begins), len(longest))
 
 
-class TokenBudgetStream(Stream[BatchT]):
+class TokenBudgetStream(Stream[BatchT_co]):
     """A stream whose batches are planned by the lengths of texts within a budget of tokens."""
 
     def __init__(self, *, batch_tokens: int, seed: int) -> None:

@@ -1,8 +1,16 @@
-// Numbers of the record: base64 → inflated bytes → one typed array each. lens/packing.py is the other half.
+// The data of a page: its JSON, and its numbers from base64 to typed arrays. lens/packing.py is the other half.
+import { find } from "./elements.js";
 
 const ARRAYS = { f4: Float32Array, i2: Int16Array, u1: Uint8Array };
 
-export async function unpack(text, places) {
+// Call start(data, arrays) with what the page holds, then mark the page as ready.
+export async function startPage(start) {
+  const data = JSON.parse(find("data").textContent);
+  start(data, await unpack(find("numbers").textContent, data.arrays));
+  document.documentElement.dataset.ready = "";
+}
+
+async function unpack(text, places) {
   const packed = atob(text.trim());
   const bytes = new Uint8Array(packed.length);
   for (let i = 0; i < packed.length; i++) bytes[i] = packed.charCodeAt(i);
