@@ -77,7 +77,7 @@ def fitting(line: str, room: int) -> str:
         return line
     clauses = [line[: mark.start()] for mark in re.finditer(r"[,;:] ", line) if mark.start() <= room]
     whole = [clause for clause in clauses if len(clause) > room // 4 and not open_bracket(clause)]
-    return whole[-1] if whole else line[:room].rpartition(" ")[0] + " …"
+    return whole[-1] if whole else line[: room - 1].rpartition(" ")[0] + " …"
 
 
 def open_bracket(clause: str) -> bool:
