@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from jumok.catalogue import model_class, predictor_class, task_class
-from jumok.config.recipe import Recipe
+from jumok.config import ModelConfig
 from jumok.errors import ConfigError, RunError, did_you_mean
 from jumok.nn.model import Model
 from jumok.predictors.base import AnyPredictor
@@ -96,7 +96,7 @@ def _load(kind: type[AnyPredictor], run: Run, options: LoadOptions) -> AnyPredic
     if run.facts.get("engine"):
         return kind.with_export(run, open_task(), int8=options.int8)
     weights = Checkpoints(run.folder).load_weights(options.checkpoint)
-    model = build_empty_model(run.recipe)
+    model = build_empty_model(run.recipe.model)
     try:
         load_tensors(model, weights)
     except ValueError as error:
@@ -123,10 +123,10 @@ class WithoutDraws(TorchFunctionMode):
         return func(*args, **kwargs)
 
 
-def build_empty_model(recipe: Recipe) -> Model[Any]:
-    """Return the recipe's model before its weights are loaded: what is drawn at random in training is left empty."""
+def build_empty_model(config: ModelConfig) -> Model[Any]:
+    """Return a model before its weights are loaded: what training starts from random numbers is left empty."""
     with WithoutDraws():
-        return model_class(recipe.model.name)(recipe.model)
+        return model_class(config.name)(config)
 
 
 def add_data_folder(predictor: AnyPredictor, data: str | Path | None) -> None:
