@@ -13,7 +13,9 @@ from torch import Tensor, nn
 
 from jumok.data.text.tokenizer import END, PAD, START, UNKNOWN
 from jumok.errors import MissingExtraError
-from jumok.export.supported import refuse_unsupported
+from jumok.export.supported import supported_transformer
+from jumok.nn.embeddings import Embedding
+from jumok.nn.model import Model
 
 PLACES = 4096  # of a sinusoid that has no end of its own
 
@@ -32,14 +34,14 @@ def ids_of(names: Iterable[str]) -> list[int]:
     return [NUMBERS[name] if name in NUMBERS else int(name) for name in names]
 
 
-def write_ctranslate2(model: nn.Module, folder: Path) -> None:
+def write_ctranslate2(model: Model[Any], folder: Path) -> None:
     """Write a Transformer into folder as CTranslate2 reads it."""
     try:
         from ctranslate2.specs import common_spec, transformer_spec
     except ImportError:
         raise MissingExtraError("CTranslate2", "ctranslate2", "this export") from None
-    config: Any = model.config
-    refuse_unsupported(config, "CTranslate2")
+    transformer = supported_transformer(model, "CTranslate2")
+    config = transformer.config
     activations = {
         "relu": common_spec.Activation.RELU,
         "gelu": common_spec.Activation.GELU,
@@ -49,25 +51,25 @@ def write_ctranslate2(model: nn.Module, folder: Path) -> None:
     spec = transformer_spec.TransformerSpec.from_config(
         config.depths, config.heads, pre_norm=config.norm_position == "pre", activation=activations[config.activation]
     )
-    parts: Any = model
-    _embed(spec.encoder, spec.encoder.embeddings[0], parts.embed_source)
-    _embed(spec.decoder, spec.decoder.embeddings, parts.embed_target)
-    for stack, theirs in ((parts.encoder, spec.encoder), (parts.decoder, spec.decoder)):
+    _embed(spec.encoder, spec.encoder.embeddings[0], transformer.embed_source)
+    _embed(spec.decoder, spec.decoder.embeddings, transformer.embed_target)
+    stack: Any  # its layers are a torch.nn.ModuleList, which does not say of what
+    for stack, theirs in ((transformer.encoder, spec.encoder), (transformer.decoder, spec.decoder)):
         if stack.final is not None:
             _norm(theirs.layer_norm, stack.final)
         for layer, place in zip(stack.layers, theirs.layer, strict=True):
             _attention(place.self_attention, layer.around_attention, layer.attention.query_key_value, layer.attention)
-            if stack is parts.decoder:
+            if stack is transformer.decoder:
                 _attention(place.attention, layer.around_cross, layer.cross.query, layer.cross.key_value, layer.cross)
             _norm(place.ffn.layer_norm, layer.around_feedforward.norm)
             _linear(place.ffn.linear_0, layer.feedforward.expand)
             _linear(place.ffn.linear_1, layer.feedforward.contract)
-    _linear(spec.decoder.projection, parts.project)
+    _linear(spec.decoder.projection, transformer.project)
     spec.register_source_vocabulary(names_of(range(config.source_vocabulary)))
     spec.register_target_vocabulary(names_of(range(config.target_vocabulary)))
     spec.config.add_source_bos, spec.config.add_source_eos = False, True
     spec.config.decoder_start_token = NAMES[START]
-    spec.config.layer_norm_epsilon = parts.encoder.layers[0].around_attention.norm.eps
+    spec.config.layer_norm_epsilon = stack.layers[0].around_attention.norm.eps
     folder.mkdir(parents=True, exist_ok=True)
     spec.validate()
     spec.save(str(folder))
@@ -93,7 +95,7 @@ def _attention(place: Any, around: Any, *projections: Any) -> None:
         _linear(linear, ours)
 
 
-def _embed(stack: Any, place: Any, embedding: Any) -> None:
+def _embed(stack: Any, place: Any, embedding: Embedding) -> None:
     """Fill in a table, already scaled, and the places it is added to."""
     place.weight = _numbers(embedding.table.weight * embedding.scale)
     stack.scale_embeddings = False

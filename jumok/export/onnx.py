@@ -7,7 +7,8 @@ decoder.onnx   tokens (B, 1), past keys and values (L, B, H, T, d), those of the
 
 import logging
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,13 @@ from torch import Tensor, nn
 
 from jumok.data.text.tokenizer import END, PAD, START
 from jumok.errors import MissingExtraError
-from jumok.export.supported import refuse_unsupported
+from jumok.export.supported import supported_transformer
+from jumok.models.transformer import Transformer
+from jumok.nn.attention import CrossAttention, SelfAttention
+from jumok.nn.embeddings import Embedding
 from jumok.nn.masks import padding_mask
+from jumok.nn.model import Model
+from jumok.nn.transformer import DecoderLayer
 
 # B batch · S source · T written so far · L layers · H heads · d head width · V vocabulary
 
@@ -26,7 +32,7 @@ from jumok.nn.masks import padding_mask
 class SourceGraph(nn.Module):
     """The encoder, and the keys and values of its states."""
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: Transformer) -> None:
         super().__init__()
         self.model = model
 
@@ -37,14 +43,14 @@ class SourceGraph(nn.Module):
             states = layer(states, mask[:, None, None, :])
         if self.model.encoder.final is not None:
             states = self.model.encoder.final(states)
-        pairs = [layer.cross.remember(states) for layer in self.model.decoder.layers]
+        pairs = [layer.cross.remember(states) for layer in decoder_layers(self.model)]
         return torch.stack([key for key, _ in pairs]), torch.stack([value for _, value in pairs])
 
 
 class StepGraph(nn.Module):
     """The decoder, one token on."""
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: Transformer) -> None:
         super().__init__()
         self.model = model
 
@@ -54,10 +60,10 @@ class StepGraph(nn.Module):
         """Return log-probabilities (B, V) after tokens (B, 1), and all keys and values (L, B, H, T + 1, d)."""
         x = _embed(self.model.embed_target, tokens, torch.full((1,), keys.shape[3], dtype=torch.int64))
         new_keys, new_values = [], []
-        for number, layer in enumerate(self.model.decoder.layers):
+        for number, layer in enumerate(decoder_layers(self.model)):
             attention = layer.attention
 
-            def look_back(y: Tensor, number: int = number, attention: Any = attention) -> Tensor:
+            def look_back(y: Tensor, number: int = number, attention: SelfAttention = attention) -> Tensor:
                 query, key, value = attention.query_key_value(y).split(attention.sizes, dim=-1)
                 key = torch.cat([keys[number], attention.split(key, attention.head_width)], dim=2)
                 value = torch.cat([values[number], attention.split(value, attention.value_width)], dim=2)
@@ -68,7 +74,7 @@ class StepGraph(nn.Module):
                 )
                 return mixed
 
-            def look_over(y: Tensor, number: int = number, cross: Any = layer.cross) -> Tensor:
+            def look_over(y: Tensor, number: int = number, cross: CrossAttention = layer.cross) -> Tensor:
                 query = cross.split(cross.query(y), cross.head_width)
                 mixed: Tensor = cross.mix(
                     query, source_keys[number], source_values[number], mask[:, None, None, :], causal=False
@@ -84,7 +90,12 @@ class StepGraph(nn.Module):
         return logits.log_softmax(dim=-1), torch.stack(new_keys), torch.stack(new_values)
 
 
-def _embed(embedding: Any, tokens: Tensor, places: Tensor) -> Tensor:
+def decoder_layers(model: Transformer) -> list[DecoderLayer]:
+    """Return the decoder's layers by their class, which torch.nn.ModuleList does not tell."""
+    return [layer for layer in model.decoder.layers if isinstance(layer, DecoderLayer)]
+
+
+def _embed(embedding: Embedding, tokens: Tensor, places: Tensor) -> Tensor:
     """Return (B, T, D) of tokens (B, T) at places (T,), without the checks that a graph cannot hold."""
     embedded: Tensor = embedding.table(tokens) * embedding.scale
     positions = embedding.positions
@@ -94,10 +105,10 @@ def _embed(embedding: Any, tokens: Tensor, places: Tensor) -> Tensor:
     return embedded + encoding
 
 
-def write_onnx(model: nn.Module, folder: Path) -> None:
+def write_onnx(model: Model[Any], folder: Path) -> None:
     """Write the two graphs of a Transformer into folder."""
-    config: Any = model.config
-    refuse_unsupported(config, "jumok's ONNX export")
+    transformer = supported_transformer(model, "jumok's ONNX export")
+    config = transformer.config
     _need("onnxscript")
     folder.mkdir(parents=True, exist_ok=True)
     heads, width, layers = config.heads, config.width // config.heads, config.depths[1]
@@ -107,13 +118,18 @@ def write_onnx(model: nn.Module, folder: Path) -> None:
     read = [torch.zeros(layers, 2, heads, 5, width) for _ in range(2)]
     batch, sources, written = (torch.export.Dim(name, min=1, max=65_536) for name in ("batch", "sources", "written"))
     grown, beside = {1: batch, 3: written}, {1: batch, 3: sources}
-    with warnings.catch_warnings(), torch.inference_mode():
+    with warnings.catch_warnings(), _quiet("torch.onnx"), torch.inference_mode():
         warnings.simplefilter("ignore")  # the exporter talks about itself, and about libraries nobody asked for
-        logging.getLogger("torch.onnx").setLevel(logging.ERROR)
         for graph, arguments, shapes, inputs, outputs in (
-            (SourceGraph(model), (source, mask), ({0: batch, 1: sources},) * 2, ["source", "mask"], ["keys", "values"]),
             (
-                StepGraph(model),
+                SourceGraph(transformer),
+                (source, mask),
+                ({0: batch, 1: sources},) * 2,
+                ["source", "mask"],
+                ["keys", "values"],
+            ),
+            (
+                StepGraph(transformer),
                 (torch.ones(2, 1, dtype=torch.int64), *past, *read, mask),
                 ({0: batch}, grown, grown, beside, beside, {0: batch, 1: sources}),
                 ["tokens", "keys", "values", "source_keys", "source_values", "mask"],
@@ -132,6 +148,18 @@ def write_onnx(model: nn.Module, folder: Path) -> None:
                 external_data=False,
                 verbose=False,
             )
+
+
+@contextmanager
+def _quiet(name: str) -> Iterator[None]:
+    """Let a logger tell errors only inside the block."""
+    logger = logging.getLogger(name)
+    before = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
 
 
 def _need(library: str) -> None:

@@ -1,14 +1,22 @@
-"""The Transformer as every engine knows it: what other ones may be made of is refused before an export."""
+"""The Transformer as every engine knows it: a model that is made of anything else is refused before an export."""
 
 from typing import Any
 
 from jumok.errors import ConfigError
+from jumok.models.transformer import Transformer, TransformerConfig
+from jumok.nn.model import Model
 
 
-def refuse_unsupported(config: Any, engine: str) -> None:
-    """Raise where a translator is made of what other engines do not have."""
-    if config.name != "transformer":
-        raise ConfigError(f"{engine} has no '{config.name}'; jumok exports the Transformer to it")
+def supported_transformer(model: Model[Any], engine: str) -> Transformer:
+    """Return a model as the Transformer that it is; raise where it is none, or none that the engine can run."""
+    if not isinstance(model, Transformer):
+        raise ConfigError(f"{engine} has no {type(model).__name__}; jumok exports the Transformer to it")
+    refuse_unsupported(model.config, engine)
+    return model
+
+
+def refuse_unsupported(config: TransformerConfig, engine: str) -> None:
+    """Raise where a Transformer is made of what other engines do not have."""
     wanted = {
         "norm": "layer",
         "residual": True,

@@ -11,24 +11,26 @@ from typing import Any
 
 import torch
 from safetensors.torch import save_file
-from torch import Tensor, nn
+from torch import Tensor
 
 from jumok.config import DecodingConfig
 from jumok.data.text.tokenizer import END, PAD, SPECIALS, START, UNKNOWN, Tokenizer
 from jumok.errors import ConfigError, MissingExtraError
 from jumok.export.marian import CROSS, LAYER
-from jumok.export.supported import refuse_unsupported
+from jumok.export.supported import supported_transformer
+from jumok.models.transformer import Transformer
+from jumok.nn.model import Model
 
 PLACES = 1024  # of a sinusoid that has no end of its own
 ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "gelu-tanh": "gelu_new", "silu": "silu"}
 
 
 def write_huggingface(
-    model: nn.Module, tokenizers: dict[str, Tokenizer], options: DecodingConfig, folder: Path
+    model: Model[Any], tokenizers: dict[str, Tokenizer], options: DecodingConfig, folder: Path
 ) -> None:
     """Write a Transformer and its tokenizer into folder as save_pretrained would."""
-    config: Any = model.config
-    refuse_unsupported(config, "Hugging Face's layout")
+    transformer = supported_transformer(model, "Hugging Face's layout")
+    config = transformer.config
     source, target = (json.loads(tokenizers[side].content) for side in ("source", "target"))
     if source != target:
         raise ConfigError(
@@ -37,7 +39,7 @@ def write_huggingface(
     if not config.shared_embeddings:
         raise ConfigError("Hugging Face's layout has one table for both languages (model.shared_embeddings = true)")
     pre = config.norm_position == "pre"
-    limit = int(model.limit) or PLACES  # type: ignore[arg-type]
+    limit = transformer.limit or PLACES
     folder.mkdir(parents=True, exist_ok=True)
     description = {
         "architectures": ["PegasusForConditionalGeneration" if pre else "MarianMTModel"],
@@ -93,7 +95,7 @@ def write_huggingface(
         ("tokenizer.json", _with_end(source)),
     ):
         (folder / name).write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    save_file(_weights(model, config, limit), folder / "model.safetensors", metadata={"format": "pt"})
+    save_file(_weights(transformer, limit), folder / "model.safetensors", metadata={"format": "pt"})
 
 
 def _with_end(content: dict[str, Any]) -> dict[str, Any]:
@@ -113,17 +115,21 @@ def _with_end(content: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _weights(model: Any, config: Any, limit: int) -> dict[str, Tensor]:
+def _weights(model: Transformer, limit: int) -> dict[str, Tensor]:
     """Return the weights by their names."""
     found = {
         "model.shared.weight": model.embed_source.table.weight,
         "final_logits_bias": model.project.bias[None],
         "lm_head.weight": model.project.weight,
     }
-    for stack, embed in (("encoder", model.embed_source), ("decoder", model.embed_target)):
-        ours = getattr(model, stack)
+    sides = (("encoder", model.encoder, model.embed_source), ("decoder", model.decoder, model.embed_target))
+    for stack, ours, embed in sides:
         positions = embed.positions
-        places = torch.zeros(limit, config.width) if positions.kind == "none" else positions.encode(torch.arange(limit))
+        places = (
+            torch.zeros(limit, model.config.width)
+            if positions.kind == "none"
+            else positions.encode(torch.arange(limit))
+        )
         found[f"model.{stack}.embed_positions.weight"] = places
         found[f"model.{stack}.embed_tokens.weight"] = embed.table.weight
         if ours.final is not None:

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from jumok.catalogue import model_class, predictor_class, task_class
-from jumok.config.recipe import Recipe
+from jumok.config import ModelConfig
 from jumok.errors import ConfigError, RunError, did_you_mean
 from jumok.nn.model import Model
 from jumok.predictors.base import AnyPredictor
@@ -96,7 +97,7 @@ def _load(kind: type[AnyPredictor], run: Run, options: LoadOptions) -> AnyPredic
     if run.facts.get("engine"):
         return kind.with_export(run, open_task(), int8=options.int8)
     weights = Checkpoints(run.folder).load_weights(options.checkpoint)
-    model = build_empty_model(run.recipe)
+    model = build_empty_model(run.recipe.model)
     try:
         load_tensors(model, weights)
     except ValueError as error:
@@ -107,26 +108,30 @@ def _load(kind: type[AnyPredictor], run: Run, options: LoadOptions) -> AnyPredic
 class WithoutDraws(TorchFunctionMode):
     """Leave out the random numbers of a model that is made inside the block: its weights are loaded afterwards.
 
-    Tied weights and computed buffers come out as always, and the generators of torch are not touched.
+    Tied weights and computed buffers come out as always, and torch's own generator is not touched. Helper tensors, as
+    nn.init.trunc_normal_ makes until all of its numbers lie inside its bounds, are drawn by a generator of our own.
     """
 
-    DRAWS = frozenset(
-        {nn.init.uniform_, nn.init.normal_, nn.init.kaiming_uniform_, Tensor.uniform_, Tensor.normal_}
-        | {Tensor.erfinv_}  # what nn.init.trunc_normal_ makes of numbers drawn by uniform_
-    )
+    INITIALISERS = frozenset({nn.init.uniform_, nn.init.normal_, nn.init.kaiming_uniform_})
+    DRAWS = frozenset({Tensor.uniform_, Tensor.normal_})
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Hand back the tensor as it is where it would be filled at random."""
+        """Call func, or hand its tensor back without random numbers."""
         kwargs = kwargs or {}
-        if func in self.DRAWS:
+        if func in self.INITIALISERS:
             return args[0] if args else kwargs["tensor"]
+        if func in self.DRAWS:
+            tensor: Tensor = args[0]
+            if isinstance(tensor, nn.Parameter) or tensor._is_view():
+                return tensor
+            kwargs = kwargs | {"generator": torch.Generator(tensor.device)}
         return func(*args, **kwargs)
 
 
-def build_empty_model(recipe: Recipe) -> Model[Any]:
-    """Return the recipe's model before its weights are loaded: what is drawn at random in training is left empty."""
+def build_empty_model(config: ModelConfig) -> Model[Any]:
+    """Return a model before its weights are loaded: what training starts from random numbers is left empty."""
     with WithoutDraws():
-        return model_class(recipe.model.name)(recipe.model)
+        return model_class(config.name)(config)
 
 
 def add_data_folder(predictor: AnyPredictor, data: str | Path | None) -> None:

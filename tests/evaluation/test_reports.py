@@ -1,0 +1,95 @@
+"""Scores as people read them: lines and tables as data, one report for each task of the catalogue."""
+
+import pytest
+
+from jumok.catalogue import TASKS, report_of
+from jumok.evaluation.reports import (
+    MOST_CLASSES,
+    ScoreReport,
+    classification_report,
+    language_report,
+    masked_language_report,
+    translation_report,
+)
+
+TRANSLATION = {
+    "sentences": 1234,
+    "decoding": {"beam": 5},
+    "bleu": 31.456,
+    "chrf": 52.1,
+    "loss": 1.23456,
+    "perplexity": 3.4,
+    "exact_match": 7.25,
+    "cut": 0,
+    "by_length": [{"shortest": 1, "longest": 7, "sentences": 1000, "bleu": 40.0, "exact_match": 10.0}],
+    "bleu_signature": "nrefs:1|tok:13a",
+    "chrf_signature": "nrefs:1|nc:6",
+}
+CLASSES = {
+    "labels": ["bad", "good"],
+    "examples": 40,
+    "accuracy": 75.0,
+    "macro_f1": 74.0,
+    "loss": 0.5,
+    "confusion": [[15, 5], [5, 15]],
+    "f1": [75.0, 73.0],
+    "baselines": {"majority": 50.0, "n-grams": 70.0},
+}
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_every_task_has_a_report(task):
+    assert callable(report_of(task))
+
+
+def test_a_translation_by_length():
+    report = translation_report("test.de", "test", TRANSLATION)
+    assert report.lines == (
+        "test.de (test), 1,234 sentences, beam 5",
+        "  BLEU 31.46   chrF 52.10   loss 1.2346   perplexity 3.400",
+        "  exact match (test): 7.2 %",
+    )
+    assert report.table.headings == ("source tokens", "sentences", "BLEU", "exact match")
+    assert report.table.rows == (("1-7", "1,000", "40.00", "10.0 %"),)
+    assert report.footnotes == ("  nrefs:1|tok:13a", "  nrefs:1|nc:6")
+    cut = translation_report("test.de", "test", TRANSLATION | {"cut": 1200})
+    assert cut.lines[-1] == "  1,200 sources are longer than the model takes and were cut"
+
+
+def test_language_models_have_lines_alone():
+    scores = {"documents": 2, "tokens": 3000, "characters": 9000, "loss": 1.0, "perplexity": 2.7183}
+    told = language_report("val", "val", scores | {"bits_per_byte": 0.5, "bits_per_character": 0.6})
+    assert told == ScoreReport(
+        (
+            "val (val), 2 documents, 3,000 tokens, 9,000 characters",
+            "  loss 1.0000   perplexity 2.718   bits per byte 0.5000   bits per character 0.6000",
+        )
+    )
+    masked = masked_language_report("val", "val", scores | {"accuracy": 31.5})
+    assert masked.lines[1] == "  masked tokens found 31.50 %   loss 1.0000   perplexity 2.718"
+    paired = masked_language_report("val", "val", scores | {"accuracy": 31.5, "next_sentence": 80.0})
+    assert paired.lines[1].endswith("perplexity 2.718   next text right 80.00 %")
+
+
+def test_classes_beside_their_baselines():
+    report = classification_report("val.tsv", "val", CLASSES)
+    assert report.lines == (
+        "val.tsv (val), 40 texts",
+        "  accuracy 75.00 %   macro-F1 74.00 %   loss 0.5000",
+        "  beside it: accuracy of majority 50.00 %, n-grams 70.00 %",
+    )
+    assert report.table.headings == ("is \\ was named", "bad", "good", "F1")
+    assert report.table.rows == (("bad", "15", "5", "75.0 %"), ("good", "5", "15", "73.0 %"))
+    note = classification_report("val.tsv", "val", CLASSES | {"baselines": {"note": "no baselines: no data"}})
+    assert note.lines[-1] == "  no baselines: no data"
+
+
+def test_images_and_many_classes():
+    labels = [str(number) for number in range(MOST_CLASSES + 1)]
+    report = classification_report("test", "test", CLASSES | {"labels": labels, "top5": 99.0, "broken": 3})
+    assert report.lines[0] == "test (test), 40 images"
+    assert report.lines[1].endswith("among the first five 99.00 %")
+    assert report.lines[2] == "  3 images cannot be used and are left out"
+    assert report.table is None
+    few = classification_report("test", "test", CLASSES | {"top5": 100.0})
+    assert "first five" not in few.lines[1]
