@@ -1,7 +1,7 @@
 """What if: a forward pass with heads switched off, source tokens hidden or positions taken away.
 
-with observe(model, ablation=Ablation(heads={("decoder.layers.0.cross", 2)})):  each layer leaves out what its record says
-    model(batch)
+with observe(model, ablation=Ablation(heads={("decoder.layers.0.cross", 2)})):
+    model(batch)  # each attention layer leaves out what its record says
 
 A weight is not yet a reason: what an answer loses without a head tells more than how sharply the head looks.
 """

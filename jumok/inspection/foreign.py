@@ -3,9 +3,9 @@
 torch.nn.MultiheadAttention, and so nn.Transformer:  asked for the weights of every head, which its callers never see
 models of transformers (Hugging Face):               switched to their “eager” attention, which returns its weights
 
-Both go by forward hooks, which do nothing in calls that are not recorded and are removed at the end. The switch belongs
-to the model: while it is observed, its calls from other threads run eagerly, too. In training mode the weights are those
-after dropout.
+Both go by forward hooks, which do nothing in calls that are not recorded and are removed at the end. The switch
+belongs to the model: while it is observed, its calls from other threads run eagerly, too. In training mode the weights
+are those after dropout.
 """
 
 from collections.abc import Callable, Iterator
@@ -49,7 +49,7 @@ def filing_foreign_weights(model: nn.Module, *, is_recorded: IsRecorded, file: F
 
 
 class _MultiheadHooks:
-    """Ask one nn.MultiheadAttention for the weights of every head, and return to its caller what the caller asked for."""
+    """Ask one nn.MultiheadAttention for the weights of every head; its caller gets what the caller asked for."""
 
     def __init__(self, kind: str, is_recorded: IsRecorded, file: File) -> None:
         self.kind, self.is_recorded, self.file = kind, is_recorded, file

@@ -1,4 +1,4 @@
-"""What was recorded of a model's attention: maps with labels, words instead of subwords, measures that tell heads apart.
+"""What was recorded of a model's attention: maps with labels, words for subwords, measures that tell heads apart.
 
 AttentionMap     the weights of one attention layer in one call: (B, H, Q, K), or (H, Q, K) of one example
 AttentionRecord  all maps of the calls made while observing (inspection/observe.py)
@@ -199,9 +199,10 @@ class AttentionRecord:
 
 
 def rollout(maps: Sequence[AttentionMap]) -> Tensor:
-    """Return how much of each input reaches each output through all layers (Q, K): attention rollout (Abnar, Zuidema 2020).
+    """Return how much of each input reaches each output through all layers (Q, K), given maps (H, Q, K).
 
-    Half of a state comes through the residual connection, half through the mean of its heads; maps are (H, Q, K).
+    Attention rollout (Abnar, Zuidema 2020): half of a state comes through the residual connection, half through the
+    mean of its heads.
     """
     whole: Tensor | None = None
     for found in maps:

@@ -23,11 +23,14 @@ from jumok.lens.view import NOTHING_TO_SHOW, Side, View
 
 PAGE_FILES = Path(__file__).parent / "page"
 ROOM, FEWEST_BITS = 280_000, 11  # bytes for the details of all views; the fewest bits that a number of them is cut to
+# The names of what a view has as tuples.
+CHOICE, ANSWER = ("token", "probability", "rivals"), ("text", "score")
+WORTH = ("path", "head", "lost", "strongest")
 FOOTER = "shades follow the square root of a weight, so that small ones stay visible"
 
 IMPORT = re.compile(r'^import \{ ([^}]*) \} from "\./([a-z_]+)\.js";$', re.MULTILINE)
 EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const|class) (\w+))", re.MULTILINE)
-# What a page does without: indentation, empty lines, comments. Comments stand alone on a line, or behind code and " //".
+# What a page does without: indentation, empty lines, comments on a line of their own or behind code.
 SPACE_AND_COMMENTS = re.compile(r"^(?:[ ]+|//.*\n|/\* .* \*/\n|<!-- .* -->\n|\n)+|(?<=[;,{]) // .*$", re.MULTILINE)
 
 
@@ -97,7 +100,7 @@ def assemble_page(
 
 @cache
 def bundle_modules(entry: str) -> str:
-    """Return a module and all that it needs as one script: a function each, called behind those that it imports from."""
+    """Return a module and all that it imports as one script: one function per module, each behind those it needs."""
     order: list[str] = []
 
     def place(name: str) -> None:
@@ -161,11 +164,11 @@ def describe_view(view: View, packing: Packing, *, exact: bool = True, bits: int
         "output": number(view.output),
         "maps": maps,
         "positions": positions,
-        "choices": [{"token": token, "probability": share, "rivals": rivals} for token, share, rivals in view.choices],
-        "answers": [{"text": text, "score": score} for text, score in view.answers],
-        "worth": [{"path": path, "head": head, "lost": lost, "strongest": most} for path, head, lost, most in view.worth],
+        "choices": [dict(zip(CHOICE, one, strict=True)) for one in view.choices],
+        "answers": [dict(zip(ANSWER, one, strict=True)) for one in view.answers],
+        "worth": [dict(zip(WORTH, one, strict=True)) for one in view.worth],
         "sides": [vars(side) for side in sides],
-    }  # fmt: skip
+    }
 
 
 def _describe_details(details: AttentionDetails, packing: Packing, bits: int) -> dict[str, Any]:

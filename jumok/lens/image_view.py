@@ -30,7 +30,7 @@ class ImageView:
 
     @classmethod
     def of_record(cls, record: AttentionRecord, image: Any = None) -> "ImageView":
-        """Return the view of the first image of a record, over a Pillow image or an array of bytes where one is given."""
+        """Return the view of a record's first image, over a Pillow image or an array of bytes where one is given."""
         if len({len(found.weights) for found in record.maps if not found.grid and found.weights.dim() == 4}) > 1:
             raise ConfigError(
                 "the maps have different numbers of examples, as where a model looks inside windows of its own: "

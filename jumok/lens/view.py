@@ -45,7 +45,8 @@ class View:
         for found in maps:
             if (found.queries, found.keys) != tuple(side.labels for side in sides[found.kind]):
                 raise ConfigError(
-                    f"the maps of kind '{found.kind}' are of different sequences: observe one call of the model at a time"
+                    f"the maps of kind '{found.kind}' are of different sequences: "
+                    "observe one call of the model at a time"
                 )
         whole = AttentionRecord(maps, positions=record.positions)
         return cls(name or "a record of attention", whole, sides, output=next(iter(sides.values()))[0])
