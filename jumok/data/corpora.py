@@ -3,6 +3,7 @@
 [data] of a recipe → files → examples, some of them held out for val → stores, each made once and kept in the cache
 """
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
@@ -11,9 +12,9 @@ from typing import ClassVar, Generic, TypeVar
 
 from jumok.cache import cache_key
 from jumok.config import DataConfig, DataFile, Split
-from jumok.data.fetch import DOWNLOADS
+from jumok.data.fetch import DOWNLOADS, data_home
 from jumok.data.files import MissingFileError, find_file
-from jumok.errors import DataError
+from jumok.errors import DataError, RunError
 
 ProgressCallback = Callable[[str, int], None]  # what is being done, and how many examples are through
 REPORTED_EVERY = 1000  # examples
@@ -79,6 +80,17 @@ class Corpora(ABC, Generic[DataT, StoreT]):
         """What the training data is made of: a resumed run must find the same."""
         return self._key("data", [])
 
+    def refuse_learnt_val(self, trained_on: str | None) -> None:
+        """Refuse to hold out val for a run that was trained on other data: it may have learnt what is held out now.
+
+        trained_on is the fingerprint that the run has kept; a run without one cannot be asked.
+        """
+        if trained_on and self.data.holds_out and trained_on != self.fingerprint:
+            raise RunError(
+                "val is held out of the training data, which is not what the run was begun with: it may have learnt some of "
+                f"what would be held out now. Put the files back, or give {self.OWN_FILES}."
+            )
+
     def _key(self, kind: str, parts: object, content: object = None) -> str:
         """Return a cache key that changes with everything an entry depends on; content is the training data's where None."""
         content = self._train_content if content is None else content
@@ -115,6 +127,20 @@ class Corpora(ABC, Generic[DataT, StoreT]):
             if number % REPORTED_EVERY == 0:
                 self.progress(what, number)
             yield item
+
+
+def data_folders(data: Path | None, name: str, recipe: Path | None = None) -> list[Path]:
+    """Return where relative files are looked for: the given folder, JUMOK_DATA, the recipe's, here, jumok fetch's."""
+    roots = [
+        data,
+        Path(os.environ["JUMOK_DATA"]) if os.environ.get("JUMOK_DATA") else None,
+        recipe and recipe.parent,
+        Path.cwd(),
+    ]
+    folders = []
+    for root in filter(None, roots):
+        folders += [root / name, root] if name else [root]
+    return list(dict.fromkeys(folder.absolute() for folder in [*folders, data_home() / name if name else data_home()]))
 
 
 def by_title(files: Sequence[FileT], store_of: Callable[[FileT], StoreT]) -> dict[str, StoreT]:

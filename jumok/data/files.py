@@ -1,14 +1,12 @@
-"""Files: where they are looked for, hashed, and read line by line, plain or .gz. What is no UTF-8 text is refused."""
+"""Files: found, hashed, and read line by line, plain or .gz. What is no UTF-8 text is refused with its cure."""
 
 import gzip
 import hashlib
-import os
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from io import BufferedReader
 from pathlib import Path
 
-from jumok.data.fetch import data_home
 from jumok.errors import DataError
 
 Find = Callable[[str], Path]  # the place of a file that a recipe names
@@ -16,20 +14,6 @@ Find = Callable[[str], Path]  # the place of a file that a recipe names
 
 class MissingFileError(DataError):
     """A file that is in none of the folders."""
-
-
-def data_folders(data: Path | None, name: str, recipe: Path | None = None) -> list[Path]:
-    """Return where relative files are looked for: the given folder, JUMOK_DATA, the recipe's, here, jumok fetch's."""
-    roots = [
-        data,
-        Path(os.environ["JUMOK_DATA"]) if os.environ.get("JUMOK_DATA") else None,
-        recipe and recipe.parent,
-        Path.cwd(),
-    ]
-    folders = []
-    for root in filter(None, roots):
-        folders += [root / name, root] if name else [root]
-    return list(dict.fromkeys(folder.absolute() for folder in [*folders, data_home() / name if name else data_home()]))
 
 
 def find_file(file: str, folders: Sequence[Path]) -> Path:

@@ -68,6 +68,9 @@ class Search(Generic[InputT, BatchT, StateT]):
         self.constraints = Constraints(marks, options.min_length, options.no_repeat_ngram, options.repetition_penalty)
         self.strategy = choose_strategy(options, end=marks.end)
         self.decoder_may_search = self.strategy.likeliest and self.constraints.none and self.observed_extend is None
+        self.takes_shortlists = decoder.restrictable and not (
+            options.sample or options.no_repeat_ngram or options.repetition_penalty > 1.0
+        )
         self.steps_at_once = AT_ONCE
         self.batch: Running[StateT] | None = None
         self._count = 0  # requests so far: the next one's id
@@ -91,7 +94,9 @@ class Search(Generic[InputT, BatchT, StateT]):
     def add(self, requests: Sequence[Request[InputT]]) -> list[int]:
         """Let requests wait behind those that wait already, the longest of them first; return their ids."""
         for request in requests:
-            assert request.shortlist is None or self.decoder.restrictable, "the decoder takes no shortlist"
+            assert request.shortlist is None or self.takes_shortlists, (
+                "neither every decoder nor every option takes one"
+            )
             request.check(self.options, self.marks, limit=self.decoder.limit)
         ids = list(range(self._count, self._count + len(requests)))
         self._count += len(requests)

@@ -27,8 +27,8 @@ FOOTER = "shades follow the square root of a weight, so that small ones stay vis
 
 IMPORT = re.compile(r'^import \{ ([^}]*) \} from "\./([a-z_]+)\.js";$', re.MULTILINE)
 EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const|class) (\w+))", re.MULTILINE)
-SPACE_AND_COMMENTS = re.compile(r"^(?:[ ]+|//.*\n|\n)+", re.MULTILINE)
-FIRST_LINE = re.compile(r"\A(?:<!-- .* -->|/\* .* \*/)\n")  # a comment that says what a file is for
+# What a page does without: indentation, empty lines, comments. Comments stand alone on a line, or behind code and " //".
+SPACE_AND_COMMENTS = re.compile(r"^(?:[ ]+|//.*\n|/\* .* \*/\n|<!-- .* -->\n|\n)+|(?<=[;,{]) // .*$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -114,13 +114,12 @@ def _as_function(name: str, source: str) -> str:
     """Return a module as `const nameModule = (() => { …; return { exported }; })();`."""
     exported = ", ".join(EXPORT.findall(source))
     body = EXPORT.sub("", IMPORT.sub(r"const { \1 } = \2Module;", source))
-    body = SPACE_AND_COMMENTS.sub("", body)  # whoever reads a page's script finds the modules in jumok/lens/page
     return f"const {name}Module = (() => {{\n{body}return {{ {exported} }};\n}})();"
 
 
 def _read(kind: str, name: str) -> str:
-    """Return a file of lens/page without the comment on its first line."""
-    return FIRST_LINE.sub("", (PAGE_FILES / f"{name}.{kind}").read_text(encoding="utf-8"))
+    """Return a file of lens/page without comments and indentation; whoever reads a page's script finds them there."""
+    return SPACE_AND_COMMENTS.sub("", (PAGE_FILES / f"{name}.{kind}").read_text(encoding="utf-8"))
 
 
 def describe_view(view: View, packing: Packing, *, exact: bool = True, bits: int = BITS) -> dict[str, Any]:

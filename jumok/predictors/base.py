@@ -103,6 +103,8 @@ class Predictor(ABC, Generic[TaskT, ModelT, StoreT]):
             raise ConfigError(f"--target is for translation; {self.source_is}")
         if source is not None:
             return {(target or source).name: self.own_data(source, target)}
+        if known == "val":
+            self.task.corpora.refuse_learnt_val(self.run.facts.get("data"))
         stores: dict[str, StoreT] = self.task.open_split(known)
         return stores
 

@@ -14,8 +14,7 @@ from rich.console import Console
 
 from jumok.catalogue import task_class
 from jumok.config.recipe import Recipe, differences, find_recipe, shipped_recipes
-from jumok.data.corpora import ProgressCallback
-from jumok.data.files import data_folders
+from jumok.data.corpora import ProgressCallback, data_folders
 from jumok.data.stream import Stream
 from jumok.errors import ConfigError, RunError
 from jumok.inspection.film import Frame

@@ -5,12 +5,13 @@ from PIL import Image
 
 from jumok.cache import cache_entries
 from jumok.config import ImageData, LabelledData, ParallelData, TextData, TokenizerConfig
-from jumok.data.corpora import Corpora, by_title
+from jumok.data.corpora import Corpora, by_title, data_folders
+from jumok.data.fetch import data_home
 from jumok.data.images.image_corpora import ImageCorpora
 from jumok.data.text.documents import TextCorpora
 from jumok.data.text.labelled import LabelledCorpora
 from jumok.data.text.parallel import ParallelCorpora
-from jumok.errors import DataError
+from jumok.errors import DataError, RunError
 
 BYTES = TokenizerConfig(kind="byte")
 
@@ -104,6 +105,41 @@ def test_a_second_time_everything_comes_from_the_cache(make, tmp_path):
     assert all(len(name.rpartition("-")[2]) == 32 for name in kept[0])
 
 
+@pytest.mark.parametrize("make", [pairs, text, labelled])
+def test_what_a_run_may_have_learnt_is_not_held_out_for_it(make, tmp_path):
+    source = write(tmp_path, make)
+    trained_on = make(tmp_path, train=[source]).fingerprint
+    make(tmp_path, train=[source]).refuse_learnt_val(trained_on)
+    make(tmp_path, train=[source]).refuse_learnt_val(None)
+    write(tmp_path, make, count=61)
+    with pytest.raises(RunError, match=r"val is held out of the training data, which is not .* or give --source"):
+        make(tmp_path, train=[source]).refuse_learnt_val(trained_on)
+    make(tmp_path, train=[source], val=[source]).refuse_learnt_val(trained_on)
+
+
+def test_images_are_held_out_by_name_whatever_their_date(tmp_path):
+    source = write(tmp_path, images)
+    trained_on = images(tmp_path, train=[source]).fingerprint
+    write(tmp_path, images)
+    assert images(tmp_path, train=[source]).fingerprint != trained_on
+    images(tmp_path, train=[source]).refuse_learnt_val(trained_on)
+
+
 def test_titles_are_short_where_they_differ(tmp_path):
     files = TextData(train=["a/x.txt", "b/y.txt"]).files("train")
     assert by_title(files, lambda file: file.file) == {"x.txt": "a/x.txt", "y.txt": "b/y.txt"}
+
+
+def test_folders_come_in_the_order_of_how_near_the_user_named_them(tmp_path, monkeypatch):
+    for name in ("given", "environment", "recipes", "here"):
+        (tmp_path / name).mkdir()
+    monkeypatch.setenv("JUMOK_DATA", str(tmp_path / "environment"))
+    monkeypatch.chdir(tmp_path / "here")
+    found = data_folders(tmp_path / "given", "", tmp_path / "recipes/mine.toml")
+    assert found == [*(tmp_path / name for name in ("given", "environment", "recipes", "here")), data_home().absolute()]
+    named = data_folders(tmp_path / "given", "multi30k", tmp_path / "recipes/mine.toml")
+    assert named[:2] == [tmp_path / "given/multi30k", tmp_path / "given"]
+    assert named[-1] == data_home().absolute() / "multi30k"
+    assert [folder for folder in named if folder.name != "multi30k"] == found[:-1]
+    monkeypatch.delenv("JUMOK_DATA")
+    assert data_folders(None, "", None) == [tmp_path / "here", data_home().absolute()]

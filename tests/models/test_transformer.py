@@ -194,9 +194,9 @@ def test_same_depth_looks_at_the_encoder_layer_of_its_own_depth():
         model.encoder.layers[1].attention.output.bias.add_(3.0)
     memory = model.encode(batch)
     first = model.decoder.layers[0].cross.remember(memory.layers[0])
-    assert_close(model.decoder.remember(model._looked_at(memory))[0][0], first[0])
+    assert_close(model.decoder.remember(model.attended(memory))[0][0], first[0])
     assert not torch.allclose(
-        model.decoder.remember(model._looked_at(memory))[1][0],
+        model.decoder.remember(model.attended(memory))[1][0],
         model.decoder.layers[1].cross.remember(memory.layers[0])[0],
     )
     assert not torch.allclose(model(batch), before)

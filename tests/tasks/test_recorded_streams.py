@@ -1,6 +1,6 @@
-"""Batches for a seed are, bit for bit, what jumok 0.1 made of the same data, so that its runs go on exactly.
+"""Batches for a seed are, bit for bit, what they were before the streams had one base, so that old runs go on exactly.
 
-The hashes below were computed by the code of jumok 0.1 (commit 5323288), before its five streams got one base.
+The hashes below were computed by the code of commit 5323288.
 """
 
 import dataclasses
@@ -176,7 +176,7 @@ def test_training_data_is_known_again(folder):
 
 
 def test_pairs_that_were_held_out_by_another_hash_are_other_training_data(folder):
-    """A run of jumok 0.1 without val files would otherwise be scored on pairs that it has learnt."""
+    """An old run without val files would otherwise be scored on pairs that it has learnt."""
     assert pairs(folder, val=[]).fingerprint != HELD_OUT_BY_ANOTHER_HASH
 
 

@@ -187,6 +187,9 @@ class ImageCorpora(Corpora[ImageData, LabelledImageStore]):
         """What the training images and their classes are made of: a resumed run must find the same."""
         return self._key("data", [self.labels, [entry.label for entry in self._train_entries]])
 
+    def refuse_learnt_val(self, trained_on: str | None) -> None:
+        """Refuse nothing: images are held out by name, and a copy of them, made at another time, is the same data."""
+
     @property
     def _settings(self) -> list[object]:
         return [self.data.set, self.data.fit, *self.image_shape]

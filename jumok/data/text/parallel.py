@@ -163,7 +163,7 @@ class ParallelCorpora(TokenizedCorpora[ParallelData, PairStore]):
     def _settings(self) -> list[object]:
         # Files count by their content; whether val has any decides whether pairs are held out of train.
         data = self.data.model_dump(exclude={"val", "test", "folder", "train"}) | {"divided": not self.data.val}
-        # Runs of jumok 0.1 held out other pairs, by another hash: they must not be taken for runs on these.
+        # Runs from before there was one hash for all held out other pairs: they were not trained on these.
         return [data | {"hold_out_hash": "blake2b"} if self.data.holds_out else data]
 
     def _content_of_train(self) -> object:

@@ -25,10 +25,10 @@ export function fitSettings(run, settings) {
 export function selectionOf(run, wanted) {
   const settings = fitSettings(run, wanted);
   const maps = run.maps.filter((map) => map.kind === settings.kind);
-  const output = run.sides[run.output];
+  const output = run.sides[run.output], hasChoices = run.choices.length > 0;
   if (!maps.length) {
     const queries = itemsOf(output, settings.words);
-    return { run, settings, maps, queries, keys: [], matrix: null, heads: [], querySide: output, writes: true };
+    return { run, settings, maps, queries, keys: [], matrix: null, heads: [], querySide: output, writes: hasChoices };
   }
   const querySide = run.sides[maps[0].queries], keySide = run.sides[maps[0].keys];
   const shown = (side) => itemsOf(side, settings.words).filter((item) => !(settings.hideEnd && item.isEnd));
@@ -47,7 +47,8 @@ export function selectionOf(run, wanted) {
   const ofHead = (head) => ({ head, matrix: inWords(meanOf(layers.map((map) => headMatrix(map, head)))) });
   const isApart = settings.combine !== "rollout" && settings.heads.length > 0;
   const heads = isApart ? settings.heads.map(ofHead) : [{ head: -1, matrix }];
-  return { run, settings, maps, queries, keys, matrix, heads, querySide, keySide, writes: querySide === output };
+  const writes = querySide === output && hasChoices; // whether the queries are the tokens that the model chose
+  return { run, settings, maps, queries, keys, matrix, heads, querySide, keySide, writes };
 }
 
 // The numbers of the chosen heads of a map; none chosen means all.
@@ -62,8 +63,7 @@ export function matricesOf(run, map, words) {
   return headsOf(map).map((matrix) => ({ matrix: merged(matrix, queries, keys), ends }));
 }
 
-export function titleOf({ run, settings, maps }) {
-  if (!maps.length) return run.note;
+export function titleOf({ settings, maps }) {
   if (settings.combine === "rollout") return `${settings.kind} attention, rollout through all layers`;
   const { kind, layer, heads, combine } = settings, count = Math.max(...maps.map((map) => map.heads));
   const layers = layer ? `layer ${layer}` : maps.length > 1 ? `all ${maps.length} layers` : "its one layer";

@@ -39,8 +39,8 @@ function start({ words: opensWithWords, ...data }, arrays) {
   const change = () => {
     const { run, selection, settings } = state;
     find("source").textContent = run.source;
-    find("answer").textContent = run.answer;
-    find("selection").textContent = titleOf(selection);
+    find("answer").textContent = run.answer || (run.source ? "" : run.name);
+    find("selection").textContent = selection.matrix ? titleOf(selection) : "";
     showControls(find("controls"), state);
     words.show(selection);
     slider.max = selection.queries.length;

@@ -23,9 +23,9 @@ export class Words {
     this.selection = selection;
     this.colours = weightColours();
     const { run, queries, keys, querySide, keySide, matrix, writes } = selection;
-    const hasProbabilities = writes && run.choices.length > 0, isOneSide = keySide?.name === querySide.name;
-    const notes = hasProbabilities ? queries.map((item) => String(Math.round(100 * probabilityOf(run, item)))) : [];
-    const extra = hasProbabilities ? ", with the probability of each in %" : isOneSide ? " (queries)" : "";
+    const notes = writes ? queries.map((item) => String(Math.round(100 * probabilityOf(run, item)))) : [];
+    const isOneSide = keySide?.name === querySide.name;
+    const extra = writes ? ", with the probability of each in %" : isOneSide ? " (queries)" : "";
     this.words = { query: this.#fill("query", queries, `${querySide.name}${extra}`, notes), key: [] };
     if (matrix) this.words.key = this.#fill("key", keys, `${keySide.name}${isOneSide ? " (keys)" : ""}`);
     else {
