@@ -12,6 +12,7 @@ import ast
 import re
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -52,6 +53,7 @@ WHOLE = {"benchmarks/results", "docs/figures", "jumok/shipped/translator"}  # on
 LEFT_OUT = {"__init__.py", "py.typed", "__pycache__"}
 
 
+@cache
 def first_line(path: Path) -> str:
     """Return what a file says of itself: the first line of its docstring, its first comment or its title."""
     name = path.relative_to(ROOT).as_posix()
