@@ -22,7 +22,6 @@ from torch import Tensor
 from jumok.config import TrainingConfig
 from jumok.data.stream import Stream
 from jumok.errors import RunError, TrainingError
-from jumok.native.fast_path import fast_path
 from jumok.tasks.base import BatchT, ModelT, Pending, Task
 from jumok.training.average import WeightAverage, load_tensors, model_tensors
 from jumok.training.checkpoint import Checkpoints
@@ -31,7 +30,7 @@ from jumok.training.optimizer import load_optimizer_tensors, optimizer_tensors
 from jumok.training.progress import Reporter
 from jumok.training.schedule import learning_rate
 from jumok.training.step import Sums, TrainingStep
-from jumok.training.workers import Workers, workers_for
+from jumok.training.workers import Workers, shared_steps, workers_for
 
 
 @dataclass
@@ -79,11 +78,9 @@ class Trainer(Generic[ModelT, BatchT]):
         """Run to the last step, or until stopped; return how far it came."""
         self.one_step.freed.keep()
         count = workers_for(self.model, wanted=self.config.workers, device=self.device)
-        workers = Workers(count, self.model, self.one_step.compute, seed=self.config.seed) if count > 1 else None
-        alone = fast_path(when=torch.get_num_threads() == 1)
+        sharing = shared_steps(self.one_step.compute, self.model, count=count, seed=self.config.seed)
         # Workers are forked first: what is shown and what is caught belongs to this process alone.
-        with workers or alone, self._stoppable():
-            self.workers = workers
+        with sharing as self.workers, self._stoppable():
             self.reporter.start(self.state, self.config)
             if self.film is not None and self.state.step == 0:
                 with self._answering():

@@ -73,6 +73,17 @@ def add_up(sums: Sequence[Sequence[Sums]]) -> list[Sums]:
     return batches
 
 
+@contextmanager
+def shared_steps(compute: Compute, model: nn.Module, *, count: int, seed: int) -> Iterator["Workers | None"]:
+    """Let count processes share steps inside the block, each on a thread of its own; None where there is but one."""
+    if count > 1:
+        with Workers(count, model, compute, seed=seed) as workers:
+            yield workers
+    else:
+        with fast_path(when=torch.get_num_threads() == 1):
+            yield None
+
+
 class Workers:
     """The processes beside the trainer's own."""
 

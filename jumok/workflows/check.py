@@ -15,7 +15,6 @@ import torch
 
 from jumok.config.recipe import Recipe, find_recipe
 from jumok.data.corpora import ProgressCallback
-from jumok.native.fast_path import fast_path
 from jumok.runs.device import choose_device
 from jumok.runs.job import Prepared, prepare, silent
 from jumok.runs.run import load_recipe
@@ -24,7 +23,7 @@ from jumok.tasks.survey import Lengths, Problem, Survey
 from jumok.training.memory import peak_memory
 from jumok.training.progress import duration
 from jumok.training.step import Sums, TrainingStep
-from jumok.training.workers import Workers, workers_for
+from jumok.training.workers import shared_steps, workers_for
 
 WARM_UP, TIMED, LONGEST_TRIAL = 1, 8, 10.0  # steps, steps, seconds
 
@@ -117,8 +116,7 @@ def _try_out(report: CheckReport, ready: Prepared[ModelT, BatchT], survey: Surve
         report.memory = max(peak_memory() - before, 0)
         tokens, seconds = 0, 0.0
         count = workers_for(model, wanted=training.workers, device=device)
-        workers = Workers(count, model, compute, seed=training.seed) if count > 1 else None
-        with workers or fast_path(when=torch.get_num_threads() == 1):
+        with shared_steps(compute, model, count=count, seed=training.seed) as workers:
             for number in range(WARM_UP + TIMED):
                 started = time.perf_counter()
                 [sums] = compute(number, 0, 1) if workers is None else workers.step(number)
