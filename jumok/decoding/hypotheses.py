@@ -11,7 +11,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-# R hypotheses · T room for tokens · P longest prefix · S source · C continuations
+from jumok.nn.model import OpenHypotheses
+
+# N sentences · R hypotheses · T room for tokens · P longest prefix · S source · C continuations
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +135,23 @@ class Hypotheses:
                 ours, theirs = (F.pad(part, (0, width - part.shape[1])) for part in (ours, theirs))
             joined.append(torch.cat([ours, theirs]))
         return Hypotheses(*joined)
+
+    def given(self, width: int) -> OpenHypotheses:
+        """Return the fields that a decoder writes into which searches by itself; each sentence has width hypotheses."""
+        return OpenHypotheses(
+            self.next, self.length, self.total, self.tokens, self.log_probabilities,
+            longest=self.longest[::width].contiguous(), ended=self.ended[::width].contiguous(),
+        )  # fmt: skip
+
+    def taken_back(self, found: OpenHypotheses, sentences: Tensor, width: int) -> "Hypotheses":
+        """Return the hypotheses that a decoder found, of sentences (N',) by their former places."""
+        rows = self
+        if len(found.next) < len(self):
+            rows = self.select((sentences[:, None] * width + torch.arange(width)).flatten())
+        rows.next, rows.length, rows.total = found.next, found.length, found.total
+        rows.tokens, rows.log_probabilities = found.tokens, found.log_probabilities
+        rows.ended = found.ended.repeat_interleave(width)
+        return rows
 
     def follow(self, continuations: Continuations) -> "Hypotheses":
         """Return the hypotheses that are continued, each with its new token."""

@@ -23,9 +23,10 @@ from jumok.decoding.constraints import Constraints
 from jumok.decoding.hypotheses import Continuations, Hypotheses, Hypothesis
 from jumok.decoding.logits import log_sums
 from jumok.decoding.requests import InputT, Marks, Request
+from jumok.decoding.scoring import coverage, scored
 from jumok.decoding.strategy import choose_strategy
 from jumok.errors import ConfigError
-from jumok.nn.model import BatchT, Decoder, EndedHypotheses, Memory, OpenHypotheses, SearchRequest, StateT
+from jumok.nn.model import BatchT, Decoder, EndedHypotheses, Memory, SearchRequest, StateT
 
 # R hypotheses · S source · n tokens at once · V columns of the logits: the vocabulary, or a shortlist of it · K its tokens
 
@@ -33,7 +34,6 @@ from jumok.nn.model import BatchT, Decoder, EndedHypotheses, Memory, OpenHypothe
 ObservedExtend = Callable[[Tensor, StateT], tuple[Tensor, StateT, Tensor]]
 
 AT_ONCE = 32  # steps that a decoder may search by itself: the key-value cache gets room for as many tokens
-UNSEEN = 1e-6  # least attention that coverage counts, so that its logarithm exists
 
 
 @dataclass
@@ -94,9 +94,7 @@ class Search(Generic[InputT, BatchT, StateT]):
     def add(self, requests: Sequence[Request[InputT]]) -> list[int]:
         """Let requests wait behind those that wait already, the longest of them first; return their ids."""
         for request in requests:
-            assert request.shortlist is None or self.takes_shortlists, (
-                "neither every decoder nor every option takes one"
-            )
+            assert request.shortlist is None or self.takes_shortlists, "not with this decoder or these options"
             request.check(self.options, self.marks, limit=self.decoder.limit)
         ids = list(range(self._count, self._count + len(requests)))
         self._count += len(requests)
@@ -135,13 +133,9 @@ class Search(Generic[InputT, BatchT, StateT]):
         if request not in self._running or self.batch is None:
             return []
         hypotheses = self.batch.hypotheses
-        row = int((hypotheses.sentence == request).int().argmax())
-        places = slice(first, int(hypotheses.length[row]))
-        return list(
-            zip(
-                hypotheses.tokens[row, places].tolist(), hypotheses.log_probabilities[row, places].tolist(), strict=True
-            )
-        )
+        row = int(hypotheses.total.masked_fill(hypotheses.sentence != request, -torch.inf).argmax())
+        places = row, slice(first, int(hypotheses.length[row]))
+        return list(zip(hypotheses.tokens[places].tolist(), hypotheses.log_probabilities[places].tolist(), strict=True))
 
     @torch.inference_mode()
     def step(self) -> list[int]:
@@ -161,11 +155,11 @@ class Search(Generic[InputT, BatchT, StateT]):
         """Encode waiting requests, choose their first tokens and join them to those that run."""
         requests = [self._requests[each] for each in ids]
         memory = self.decoder.encode(self.collate([request.input for request in requests]))
-        for each in ids:  # only now: a request that cannot be read goes on waiting, and can be dropped
-            self._waiting.popleft()
-            self._ended[each] = []
-        self._running += ids
+        self._ended |= {each: [] for each in ids}
         fresh = self._begin(ids, requests, memory)
+        for _ in ids:  # only now: requests that cannot be read go on waiting, and can be dropped
+            self._waiting.popleft()
+        self._running += ids
         if fresh is None or self.batch is None:
             self._run(fresh or self.batch)
             return
@@ -235,35 +229,22 @@ class Search(Generic[InputT, BatchT, StateT]):
 
     def _search_on(self, batch: Running[StateT], *, until: int) -> bool:
         """Let the decoder search by itself for some steps; return whether it could."""
-        hypotheses = batch.hypotheses
+        hypotheses, width = batch.hypotheses, self.strategy.width
         if not self.decoder_may_search or self.steps_at_once < 2:
             return False
         if bool((hypotheses.length < hypotheses.prefix_length).any()):
             return False
-        width = self.strategy.width
-        result = self.decoder.search_on(
-            batch.state,
-            OpenHypotheses(
-                hypotheses.next, hypotheses.length, hypotheses.total, hypotheses.tokens, hypotheses.log_probabilities,
-                longest=hypotheses.longest[::width].contiguous(), ended=hypotheses.ended[::width].contiguous(),
-            ),
-            SearchRequest(
-                width, self.steps_at_once, until, self.marks.end, self.constraints.never(batch.shortlist), batch.shortlist
-            ),
-        )  # fmt: skip
+        never = self.constraints.never(batch.shortlist)
+        request = SearchRequest(width, self.steps_at_once, until, self.marks.end, never, batch.shortlist)
+        result = self.decoder.search_on(batch.state, hypotheses.given(width), request)
         if result is None:
             return False
-        found = result.hypotheses
         self._file(result.ended._replace(sentence=hypotheses.sentence[result.ended.sentence * width]))
         if not len(result.sentences):
             self._run(None)
-            return True
-        if len(found.next) < len(hypotheses):
-            hypotheses = hypotheses.select((result.sentences[:, None] * width + torch.arange(width)).flatten())
-        hypotheses.next, hypotheses.length, hypotheses.total = found.next, found.length, found.total
-        hypotheses.tokens, hypotheses.log_probabilities = found.tokens, found.log_probabilities
-        hypotheses.ended = found.ended.repeat_interleave(width)
-        self._run(Running(hypotheses, result.state, batch.shortlist))
+        else:
+            hypotheses = hypotheses.taken_back(result.hypotheses, result.sentences, width)
+            self._run(Running(hypotheses, result.state, batch.shortlist))
         return True
 
     def _run(self, batch: Running[StateT] | None) -> None:
@@ -310,24 +291,13 @@ class Search(Generic[InputT, BatchT, StateT]):
         if len(ending.parents):
             ended = hypotheses.select(ending.parents)
             ended = ended.follow(ending._replace(parents=torch.arange(len(ending.parents))))
-            uncovered = None
-            if self.observed_extend is not None:  # GNMT (Wu et al. 2016), section 7
-                uncovered = ended.covered.clamp(min=UNSEEN, max=1.0).log().masked_fill(~ended.source, 0.0).sum(dim=1)
             self._file(
                 EndedHypotheses(ended.sentence, ended.length, ended.total, ended.tokens, ended.log_probabilities),
-                uncovered=uncovered,
+                covered=None if self.observed_extend is None else coverage(ended),
             )
         return continuing
 
-    def _file(self, ended: EndedHypotheses, *, uncovered: Tensor | None = None) -> None:
-        """Keep hypotheses that have ended, by the ids of their requests, with their scores."""
-        scores = ended.total / ended.length**self.options.length_penalty
-        if uncovered is not None:
-            scores = scores + self.options.coverage_penalty * uncovered
-        columns = (*ended, scores)
-        for each, length, total, tokens, log_probabilities, score in zip(
-            *(column.tolist() for column in columns), strict=True
-        ):
-            finished = tokens[length - 1] == self.marks.end
-            text = tokens[: length - 1] if finished else tokens[:length]
-            self._ended[each].append(Hypothesis(text, finished, total, score, log_probabilities[:length]))
+    def _file(self, ended: EndedHypotheses, *, covered: Tensor | None = None) -> None:
+        """Keep hypotheses that have ended, whose sentences are ids of requests, until their requests are finished."""
+        for each, hypothesis in scored(ended, self.options, end=self.marks.end, covered=covered):
+            self._ended[each].append(hypothesis)

@@ -2,7 +2,7 @@
 
    softmax(q kᵀ · scale + bias) v, one head of one sequence at a time: all that belongs to it stays in the cache, and queries, keys,
    values and their gradients are read and written where the linear layers around them have them. Nothing but the
-   log-sum of each query is kept for the gradient; weights are reckoned again.
+   log-sum of each query is kept for the gradient; weights are computed again.
 
    Head widths are multiples of 8. A sequence may have fewer keys than the longest; a causal query sees no later key. Arrays are float32. */
 
@@ -13,8 +13,8 @@ struct attention {
     int heads, queries, keys, width, causal;
     float scale;
     int64_t query_sequence, query_row, key_sequence, key_row;  /* floats from one to the next; keys and values are laid out alike */
-    const int64_t *lengths;  /* keys of each sequence; none: all of them */
-    const float *bias;       /* (biases, heads, queries, keys), taken in turns by the sequences; may be none */
+    const int64_t *lengths;  /* keys of each sequence; null: all of them */
+    const float *bias;       /* (biases, heads, queries, keys), taken in turns by the sequences; may be null */
     int64_t biases;
 };
 

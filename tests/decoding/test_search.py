@@ -200,6 +200,27 @@ def test_later_requests_do_not_pass_earlier_ones(toy, sources):
     assert seen == [3, 1, 9, 2]
 
 
+@pytest.mark.parametrize("options", STRATEGIES)
+def test_the_tokens_so_far_become_the_answer(toy, sources, options):
+    """Of a beam they are those of the best hypothesis, which may change its mind; else each token is told once."""
+    search = Search(toy.Decoder(), collate=toy.collate, options=DecodingConfig(**options), marks=toy.MARKS)
+    ids, told = search.add(toy.requests(sources)), {}
+    assert search.so_far(ids[0]) == []
+    while search.busy:
+        for each in search.step():
+            answer = search.take(each)[0]
+            if options.get("beam") == 1:
+                assert answer.tokens[: len(told[each])] == told[each]
+            assert search.so_far(each) == []
+        for each in ids:
+            tokens = [token for token, _ in search.so_far(each)]
+            if tokens and options.get("beam") == 1:
+                assert tokens[: len(told.get(each, []))] == told.get(each, [])
+                assert search.so_far(each, 1) == search.so_far(each)[1:]
+            told[each] = tokens or told.get(each, [])
+    assert all(told.values())
+
+
 def test_the_callers_own_mode_is_left_alone(toy, sources):
     search = Search(toy.Decoder(), collate=toy.collate, options=DecodingConfig(beam=2), marks=toy.MARKS)
     ids = search.add(toy.requests(sources))
