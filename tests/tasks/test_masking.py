@@ -125,4 +125,4 @@ def test_masks_differ_by_epoch_and_seed_but_any_position_can_be_sought(corpora):
 
 def test_a_batch_is_described_by_its_first_text(corpora):
     batches = stream(corpora)
-    assert batches.describe(batches.take()).split(" texts, the first: ")[0].isdigit()
+    assert batches.describe((0, 0)).split(" texts, the first: ")[0].isdigit()

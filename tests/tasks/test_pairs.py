@@ -126,4 +126,4 @@ def test_a_batch_is_described_by_its_own_first_pair(corpora, dropout):
     first, second = batches.take(), batches.take()
     for batch in (second, first):
         text = corpora.source_tokenizer.decode(batch.source[0].tolist())
-        assert batches.describe(batch) == f"{len(batch.source)} pairs, the first: {text!r} → {text!r}"
+        assert batches.describe(batches.last) == f"{len(batch.source)} pairs, the first: {text!r} → {text!r}"

@@ -12,6 +12,7 @@ from torch import nn
 
 from jumok import api
 from jumok.config import TrainingConfig
+from jumok.data.stream import Stream
 from jumok.nn.batch import Batch
 from jumok.tasks.losses import Loss
 from jumok.training.progress import Reporter
@@ -29,28 +30,24 @@ class ToyBatch(Batch):
         return ToyBatch(self.inputs.to(device), self.wanted.to(device))
 
 
-class ToyBatches:
-    """Five batches an epoch, of different sizes, each a function of its place."""
+class ToyBatches(Stream):
+    """Five batches per epoch, of different sizes, each a function of its place."""
 
     def __init__(self, sizes=(3, 5, 2, 7, 4)):
-        self.sizes, self.epoch, self.index = sizes, 0, 0
+        super().__init__()
+        self.sizes = sizes
 
-    @property
-    def position(self):
-        return self.epoch, self.index
+    def plan(self, epoch):
+        return [range(size) for size in self.sizes]
 
-    def seek(self, epoch, index):
-        self.epoch, self.index = epoch, index
-
-    def take(self):
-        if self.index == len(self.sizes):
-            self.epoch, self.index = self.epoch + 1, 0
-        generator = torch.Generator().manual_seed(1000 * self.epoch + self.index)
-        inputs = torch.randn(self.sizes[self.index], 5, generator=generator)
-        self.index += 1
+    def batch_at(self, place):
+        epoch, index = place
+        generator = torch.Generator().manual_seed(1000 * epoch + index)
+        inputs = torch.randn(self.sizes[index], 5, generator=generator)
         return ToyBatch(inputs, inputs.cumsum(dim=1)[:, :3])
 
-    def describe(self, batch):
+    def describe(self, place):
+        batch = self.batch_at(place)
         return f"{len(batch.inputs)} toys beginning with {batch.inputs[0, 0]:.4f}"
 
 
@@ -72,7 +69,7 @@ class ToyModel(nn.Module):
 
 def toy_loss(model, batch, step):
     squares = (model(batch.inputs) - batch.wanted).square().sum(dim=1)
-    return Loss(squares.sum(), len(squares), {"nll": float(squares.detach().sum()) / 2})
+    return Loss(squares.sum(), len(squares), {"nll": squares.detach().sum() / 2})
 
 
 def toy_evaluate(model):

@@ -14,6 +14,7 @@ from torch import nn
 from torch.testing import assert_close
 
 from jumok.errors import ConfigError, TrainingError
+from jumok.training.step import Sums
 from jumok.training.workers import LARGEST, Workers, shared_like, workers_for
 
 CPU = torch.device("cpu")
@@ -99,10 +100,10 @@ def test_dropout_differs_between_workers_and_not_between_runs():
     def draw():
         drawn = []
         with Workers(
-            3, nn.Linear(2, 2), lambda step, rank, count: [(0.0, 1, {str(rank): float(torch.rand(()))})], seed=5
+            3, nn.Linear(2, 2), lambda step, rank, count: [Sums(0.0, 1, {str(rank): float(torch.rand(()))})], seed=5
         ) as workers:
             for step in (1, 2):
-                drawn += workers.step(step)[0][2].values()
+                drawn += workers.step(step)[0].parts.values()
         return drawn
 
     first = draw()
@@ -116,7 +117,7 @@ def test_a_weight_that_nobody_used_has_no_gradient_and_one_that_any_used_has():
     def compute(step, rank, count):
         chosen = model[0](torch.ones(2)) if rank == 0 else model[1](torch.ones(2))
         chosen.sum().backward()
-        return [(0.0, 1, {})]
+        return [Sums(0.0, 1, {})]
 
     with Workers(2, model, compute, seed=1) as workers:
         workers.step(1)
@@ -128,7 +129,7 @@ def test_what_a_worker_cannot_do_is_told_as_if_there_were_none():
     def compute(step, rank, count):
         if rank == 1:
             raise ConfigError("no such thing")
-        return [(0.0, 1, {})]
+        return [Sums(0.0, 1, {})]
 
     with pytest.raises(ConfigError, match="no such thing"), Workers(2, nn.Linear(2, 2), compute, seed=1) as workers:
         workers.step(1)
@@ -138,7 +139,7 @@ def test_a_worker_that_dies_is_told():
     def compute(step, rank, count):
         if rank == 2:
             os.kill(os.getpid(), signal.SIGKILL)
-        return [(0.0, 1, {})]
+        return [Sums(0.0, 1, {})]
 
     with (
         pytest.raises(TrainingError, match=r"worker process 2 died at step 7, .*go on with --resume"),
@@ -152,13 +153,14 @@ def test_workers_outlive_a_signal_to_the_whole_group_and_no_kill_of_the_trainer(
     script = """
 import os, signal, sys
 from torch import nn
+from jumok.training.step import Sums
 from jumok.training.workers import Workers
 
-with Workers(3, nn.Linear(2, 2), lambda step, rank, count: [(0.0, 1, {str(rank): os.getpid()})], seed=1) as workers:
-    print(*workers.step(1)[0][2].values(), flush=True)
+with Workers(3, nn.Linear(2, 2), lambda step, rank, count: [Sums(0.0, 1, {str(rank): os.getpid()})], seed=1) as workers:
+    print(*workers.step(1)[0].parts.values(), flush=True)
     signal.signal(signal.SIGINT, lambda *_: None)
     os.killpg(0, signal.SIGINT)
-    print(*workers.step(2)[0][2].values(), flush=True)
+    print(*workers.step(2)[0].parts.values(), flush=True)
     os.kill(os.getpid(), signal.SIGKILL)
 """
     done = subprocess.run(
@@ -177,11 +179,13 @@ def test_weights_are_one_memory():
     model = nn.Linear(3, 2)
     with torch.no_grad():
         model.weight.fill_(1.0)
-    with Workers(2, model, lambda step, rank, count: [(float(model.weight.detach().sum()), 1, {})], seed=1) as workers:
-        assert workers.step(1) == [(12.0, 2, {})]
+    with Workers(
+        2, model, lambda step, rank, count: [Sums(float(model.weight.detach().sum()), 1, {})], seed=1
+    ) as workers:
+        assert workers.step(1) == [Sums(12.0, 2, {})]
         with torch.no_grad():
             model.weight.mul_(2.0)
-        assert workers.step(2) == [(24.0, 2, {})]
+        assert workers.step(2) == [Sums(24.0, 2, {})]
     assert float(model.weight.detach().sum()) == 12.0
 
 

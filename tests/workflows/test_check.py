@@ -7,7 +7,7 @@ import pytest
 from cli.conftest import digit_pairs, write_lines, write_small
 
 import jumok
-import jumok.workflows.check
+import jumok.training.workers
 from jumok.errors import ConfigError
 
 HEALTHY = ["training.steps=100", "training.warmup=10", "training.batch_tokens=30", "training.evaluate_every=20"]
@@ -64,9 +64,9 @@ def test_steps_are_timed_as_the_run_will_take_them(recipe, monkeypatch, workers)
     """Rows of a batch are shared out; batches too small for all workers too."""
     started = []
     monkeypatch.setattr(
-        jumok.workflows.check.Workers,
+        jumok.training.workers.Workers,
         "__enter__",
-        lambda self, enter=jumok.workflows.check.Workers.__enter__: started.append(self.count) or enter(self),
+        lambda self, enter=jumok.training.workers.Workers.__enter__: started.append(self.count) or enter(self),
     )
     report = jumok.check(recipe, overrides=[*HEALTHY, f"training.workers={workers}"])
     assert started == ([3] if workers == 3 else [])
