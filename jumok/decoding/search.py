@@ -133,9 +133,13 @@ class Search(Generic[InputT, BatchT, StateT]):
         if request not in self._running or self.batch is None:
             return []
         hypotheses = self.batch.hypotheses
-        row = int(hypotheses.total.masked_fill(hypotheses.sentence != request, -torch.inf).argmax())
-        places = row, slice(first, int(hypotheses.length[row]))
-        return list(zip(hypotheses.tokens[places].tolist(), hypotheses.log_probabilities[places].tolist(), strict=True))
+        row = 0
+        if len(hypotheses) > 1:
+            row = int(hypotheses.total.masked_fill(hypotheses.sentence != request, -torch.inf).argmax())
+        return [
+            (int(hypotheses.tokens[row, place]), float(hypotheses.log_probabilities[row, place]))
+            for place in range(first, int(hypotheses.length[row]))
+        ]
 
     @torch.inference_mode()
     def step(self) -> list[int]:
