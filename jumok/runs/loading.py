@@ -115,6 +115,10 @@ class WithoutDraws(TorchFunctionMode):
     INITIALISERS = frozenset({nn.init.uniform_, nn.init.normal_, nn.init.kaiming_uniform_})
     DRAWS = frozenset({Tensor.uniform_, Tensor.normal_})
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.generators: dict[torch.device, torch.Generator] = {}
+
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Call func, or hand its tensor back without random numbers."""
         kwargs = kwargs or {}
@@ -124,7 +128,8 @@ class WithoutDraws(TorchFunctionMode):
             tensor: Tensor = args[0]
             if isinstance(tensor, nn.Parameter) or tensor._is_view():
                 return tensor
-            kwargs = kwargs | {"generator": torch.Generator(tensor.device)}
+            own = self.generators.setdefault(tensor.device, torch.Generator(tensor.device))
+            kwargs = kwargs | {"generator": own}
         return func(*args, **kwargs)
 
 
