@@ -1,5 +1,6 @@
 # make run   sets up and does the main job on built-in data
 # make test  sets up and passes the tests
+# make wheel sets up and builds the wheel and the sdist into dist/
 # make bench DATA=folder PART=recurrent   measures jumok beside its peers: see benchmarks/README.md
 PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
@@ -9,7 +10,7 @@ RUN = runs/dates-transformer
 
 PART = transformer translation startup recurrent language generation images
 
-.PHONY: run test test-slow lint bench clean
+.PHONY: run test test-slow lint wheel bench clean
 
 run: .venv/.run
 	$(JUMOK) translate ko-en "넌 누구니?"
@@ -33,12 +34,16 @@ lint: .venv/.dev
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
 
+wheel: .venv/.dev
+	rm -rf dist
+	.venv/bin/python -m build --no-isolation
+
 bench: .venv/.run
 	@test -n "$(DATA)" || { echo "say where multi30k, tinyshakespeare and cifar10 are: make bench DATA=folder [PART=\"$(PART)\"] [OPTIONS=…]"; exit 1; }
 	@for part in $(PART); do .venv/bin/python benchmarks/$$part.py --data "$(DATA)" $(OPTIONS) || exit 1; done
 
 clean:
-	rm -rf .venv runs .pytest_cache .mypy_cache .ruff_cache .coverage*
+	rm -rf .venv dist runs .pytest_cache .mypy_cache .ruff_cache .coverage*
 
 .venv/bin/python:
 	@test -n "$(PYTHON)" || { echo "jumok needs Python 3.11 or newer; install it, or name it: make PYTHON=…"; exit 1; }

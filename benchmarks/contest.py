@@ -1,6 +1,6 @@
-"""A contest of toolkits: alternating rounds in one run, each entry in a process of its own; ratios with their spread.
+"""A contest of toolkits: alternating rounds in one run, each toolkit in its own process.
 
-entries × threads → round after round, every second one backwards → records → table → JSON and markdown
+contestants × threads → round after round, every second one backwards → records → table → JSON and markdown
 
 One part of the benchmarks (recurrent.py, …) says who takes part and what each is asked to do. A driver (train_*.py)
 reads its job from a JSON file, does it with its toolkit, and leaves its result in another.
@@ -27,7 +27,7 @@ Record = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Entry:
+class Contestant:
     """A toolkit in one event of the contest."""
 
     event: str  # what is compared: ratios are taken within it
@@ -48,32 +48,40 @@ def build_peers() -> None:
 
 
 def hold(
-    entries: Sequence[Entry], *, rounds: int, threads: Sequence[int], job: dict[str, Any], folder: Path
+    contestants: Sequence[Contestant], *, rounds: int, threads: Sequence[int], job: dict[str, Any], folder: Path
 ) -> Iterator[Record]:
-    """Run every entry at every number of threads, round after round; yield what each measured."""
-    starts = [(entry, count) for entry in entries for count in threads]
+    """Run every contestant at every number of threads, round after round; yield what each measured."""
+    starts = [(contestant, count) for contestant in contestants for count in threads]
     for number in range(rounds):
         # Backwards every second time, so that a machine that slows down or warms up favours nobody.
-        for place, (entry, count) in enumerate(starts[::-1] if number % 2 else starts):
+        for place, (contestant, count) in enumerate(starts[::-1] if number % 2 else starts):
             own = folder / f"{number}-{place}"
             own.mkdir()
-            result = run(entry, {**job, **entry.job, "threads": count, "folder": str(folder)}, own=own)
-            yield {"round": number, "event": entry.event, "toolkit": entry.toolkit, "threads": count, **result}
+            result = run(contestant, {**job, **contestant.job, "threads": count, "folder": str(folder)}, own=own)
+            yield {
+                "round": number,
+                "event": contestant.event,
+                "toolkit": contestant.toolkit,
+                "threads": count,
+                **result,
+            }
 
 
-def run(entry: Entry, job: dict[str, Any], *, own: Path) -> Record:
-    """Return what one process of an entry measured."""
+def run(contestant: Contestant, job: dict[str, Any], *, own: Path) -> Record:
+    """Return what one process of a contestant measured."""
     job = {**job, "own": str(own), "result": str(own / "result.json")}
     (own / "job.json").write_text(json.dumps(job), encoding="utf-8")
     threads = str(job["threads"])
     environment = {**os.environ, "OMP_NUM_THREADS": threads, "MKL_NUM_THREADS": threads, "PYTHONWARNINGS": "ignore"}
     busy = os.getloadavg()[0]
     with (own / "log").open("w", encoding="utf-8") as log:
-        command = [entry.python, str(HERE / entry.driver), str(own / "job.json")]
+        command = [contestant.python, str(HERE / contestant.driver), str(own / "job.json")]
         done = subprocess.run(command, stdout=log, stderr=subprocess.STDOUT, env=environment, cwd=own, check=False)
     if done.returncode or not (own / "result.json").exists():
         said = (own / "log").read_text(encoding="utf-8", errors="replace").splitlines()[-30:]
-        raise SystemExit("\n".join([*said, f"{entry.toolkit} ({entry.event}) failed; the end of its log is above."]))
+        raise SystemExit(
+            "\n".join([*said, f"{contestant.toolkit} ({contestant.event}) failed; the end of its log is above."])
+        )
     result: Record = json.loads((own / "result.json").read_text(encoding="utf-8"))
     return {**result, "load_before": busy}
 
@@ -93,12 +101,12 @@ def warn_if_busy() -> None:
 
 
 def speed(record: Record) -> float:
-    """Return target tokens a second, in steps alone."""
+    """Return target tokens per second, in steps alone."""
     return float(record["target_tokens"] / record["step_seconds"])
 
 
 def whole_speed(record: Record) -> float:
-    """Return target tokens a second, waiting for data included."""
+    """Return target tokens per second, waiting for data included."""
     return float(record["target_tokens"] / record["whole_seconds"])
 
 
@@ -191,8 +199,15 @@ def machine() -> dict[str, Any]:
         "python": platform.python_version(),
         "commit": commit,
         "when": time.strftime("%Y-%m-%d %H:%M"),
-        "command": shlex.join(["python", *sys.argv]),
+        "command": command_line(sys.argv),
     }
+
+
+def command_line(arguments: Sequence[str]) -> str:
+    """Return a command as anybody may give it: FOLDER stands for what is outside the clone, on this machine alone."""
+    script, *rest = map(Path, arguments)
+    shown = ["FOLDER" if path.is_absolute() or ".." in path.parts else str(path) for path in rest]
+    return shlex.join(["python", f"{HERE.name}/{script.name}", *shown])
 
 
 def save(

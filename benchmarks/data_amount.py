@@ -1,4 +1,4 @@
-"""How much data each model for images needs: accuracy against the share of the training images, one line a model.
+"""How much data each model for images needs: accuracy against the share of the training images.
 
     python benchmarks/data_amount.py --data FOLDER --png docs/figures/data-amount.png
 
@@ -72,7 +72,7 @@ def train(name: str, model: str, share: float, seed: int, steps: int, given: arg
 
 
 def draw(results: list[dict[str, Any]], path: Path) -> None:
-    """Draw one plane a set, one line a model, the mean over seeds."""
+    """Draw one plane per set, one line per model, the mean over seeds."""
     from matplotlib.figure import Figure
 
     names = list(dict.fromkeys(result["set"] for result in results))

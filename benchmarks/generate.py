@@ -28,15 +28,16 @@ def cached(sizes: dict[str, int]) -> tuple[Any, Callable[[int], int]]:
     from jumok.config import DecodingConfig
     from jumok.decoding.engine import stream
     from jumok.decoding.lean import lay_out
+    from jumok.decoding.requests import Marks, Request
 
     model = jumok_model(sizes)
     lay_out(model)  # as jumok generate does
 
     def write(length: int) -> int:
         tokens = stream(
-            model, torch.zeros(1, dtype=torch.int64), collate=lambda rows: torch.stack(list(rows)), length=0,
-            options=DecodingConfig(sample=True, beam=1, max_length=length), start=BEGIN, end=-1, pad=0,
-            limit=sizes["window"], special_start=False,
+            model, Request(torch.zeros(1, dtype=torch.int64), 0), collate=lambda rows: torch.stack(list(rows)),
+            options=DecodingConfig(sample=True, beam=1, max_length=length),
+            marks=Marks(start=BEGIN, end=-1, pad=0, writes_start=True),
         )  # fmt: skip
         return sum(1 for _ in tokens)
 

@@ -1,9 +1,9 @@
-"""How fast a GPT writes at batch 1: jumok beside transformers' generate, and beside itself without a cache.
+"""How fast a GPT writes at batch 1: jumok with and without a cache, beside transformers.
 
     python benchmarks/generation.py
 
 Random weights of the same sizes, drawn tokens, nothing ends early. Every text begins with one token; the time of a
-text of n tokens is divided by n. `weights` is how many GB of weights a second were read: each token reads them all once.
+text of n tokens is divided by n. `weights` is how many GB of weights per second were read: each token reads them all once.
 """
 
 import argparse
@@ -12,7 +12,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from contest import HERE, OURS, Entry, build_peers, hold, save, speed, warn_if_busy
+from contest import HERE, OURS, Contestant, build_peers, hold, save, speed, warn_if_busy
 
 SIZES = {
     "tiny": {"layers": 4, "width": 128, "heads": 4, "feedforward": 512, "vocabulary": 65, "window": 1024},
@@ -37,8 +37,8 @@ def arguments() -> argparse.Namespace:
 def main() -> None:
     """Hold the contest."""
     given = arguments()
-    entries = [
-        Entry(
+    contestants = [
+        Contestant(
             f"{model} {length}",
             toolkit,
             "generate.py",
@@ -54,7 +54,7 @@ def main() -> None:
     warn_if_busy()
     records: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as name:
-        for record in hold(entries, rounds=given.rounds, threads=given.threads, job={}, folder=Path(name)):
+        for record in hold(contestants, rounds=given.rounds, threads=given.threads, job={}, folder=Path(name)):
             records.append(record)
             print(
                 f"round {record['round'] + 1}/{given.rounds} · {record['event']:<9} · {record['toolkit']:<15} · "
@@ -82,7 +82,7 @@ def main() -> None:
 
 
 def copy_speed() -> float:
-    """Return how many GB a second a sum over a tensor larger than any cache reads."""
+    """Return how many GB per second a sum over a tensor larger than any cache reads."""
     import time
 
     import torch

@@ -1,4 +1,4 @@
-"""How cost grows: time and peak memory against the length of a sentence, and against the size of a corpus.
+"""How cost grows: time and peak memory against sentence length and corpus size.
 
     python benchmarks/growth.py --png docs/figures/growth.png
 
@@ -99,6 +99,7 @@ def translate_length(length: int) -> dict[str, float]:
     from jumok.config import DecodingConfig
     from jumok.data.text.tokenizer import END, PAD, START
     from jumok.decoding.engine import stream
+    from jumok.decoding.requests import Marks, Request
     from jumok.tasks.pairs import collate
 
     model = tiny_transformer().eval()
@@ -109,8 +110,8 @@ def translate_length(length: int) -> dict[str, float]:
         written = sum(
             1
             for _ in stream(
-                model, source, collate=lambda rows: collate([(ids, nothing) for ids in rows]),
-                length=length, options=options, start=START, end=END, pad=PAD,
+                model, Request(source, length), collate=lambda rows: collate([(ids, nothing) for ids in rows]),
+                options=options, marks=Marks(START, END, PAD),
             )
         )  # fmt: skip
     return {"seconds": time.perf_counter() - started, "megabytes": peak_megabytes(), "written": written}
@@ -159,10 +160,10 @@ def start_training(folder: Path, fresh: bool) -> dict[str, float]:
         used.ru_utime + used.ru_stime
         for used in map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     )
-    gaps = [after - before for before, after in itertools.pairwise(told)]
+    silences = [after - before for before, after in itertools.pairwise(told)]
     return {
         "seconds": seconds, "prepared": prepared, "megabytes": peak_megabytes(),
-        "cores": busy / (time.perf_counter() - started), "longest_silence": max(gaps, default=0.0),
+        "cores": busy / (time.perf_counter() - started), "longest_silence": max(silences, default=0.0),
     }  # fmt: skip
 
 
@@ -200,7 +201,7 @@ def main() -> None:
     facts = machine()
     lines = ["# How cost grows", "", f"`{facts['command']}` at {facts['commit']}, {facts['when']}; {facts['processor']}, {facts['cores']} cores.", ""]  # fmt: skip
     results: dict[str, Any] = {"machine": facts, "lengths": [], "corpora": []}
-    lines += ["| tokens a sentence | training step, 4,096 tokens | peak MB | translated greedily | a token | peak MB |", "| --- | --- | --- | --- | --- | --- |"]  # fmt: skip
+    lines += ["| tokens per sentence | training step, 4,096 tokens | peak MB | translated greedily | per token | peak MB |", "| --- | --- | --- | --- | --- | --- |"]  # fmt: skip
     for length in given.lengths:
         training, translating = apart(train_length, length), apart(translate_length, length)
         results["lengths"].append({"length": length, "training": training, "translating": translating})
@@ -244,7 +245,7 @@ def draw(results: dict[str, Any], path: Path) -> None:
     ):
         for kind, name in (("training", "training step, 4,096 tokens"), ("translating", "one sentence, greedy")):
             axes.plot(lengths, [row[kind][key] for row in results["lengths"]], marker="o", label=name)
-        axes.set(xscale="log", xlabel="tokens a sentence", ylabel=label)
+        axes.set(xscale="log", xlabel="tokens per sentence", ylabel=label)
         if key == "seconds":
             axes.set(yscale="log")
         else:

@@ -2,7 +2,7 @@
 
     python benchmarks/images.py --data CIFAR10
 
-The same images, sizes and batches, a crop and a flip on both sides; images a second with data included. `one batch`
+The same images, sizes and batches, a crop and a flip on both sides; images per second with data included. `one batch`
 is jumok on a single batch that lies ready: what preparing images costs is the difference.
 """
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from contest import HERE, OURS, Entry, build_peers, find_data, hold, save, warn_if_busy, whole_speed
+from contest import HERE, OURS, Contestant, build_peers, find_data, hold, save, warn_if_busy, whole_speed
 
 from jumok.errors import JumokError
 from jumok.runs.job import Job, prepare_job
@@ -53,10 +53,10 @@ def main() -> None:
     warn_if_busy()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        entries = [entry for model in given.models for entry in entries_of(model, given.data, folder)]
+        contestants = [contestant for model in given.models for contestant in contestants_of(model, given.data, folder)]
         job = {"steps": given.steps, "warm_up": given.warm_up, "data": str(given.data.absolute())}
         records = []
-        for record in hold(entries, rounds=given.rounds, threads=given.threads, job=job, folder=folder):
+        for record in hold(contestants, rounds=given.rounds, threads=given.threads, job=job, folder=folder):
             records.append(record)
             print(
                 f"round {record['round'] + 1}/{given.rounds} · {record['event']:<5} · {record['toolkit']:<25} · "
@@ -76,7 +76,7 @@ def main() -> None:
     print(f"saved as {given.out.with_suffix('.json')} and {given.out.with_suffix('.md')}")
 
 
-def entries_of(model: str, data: Path, folder: Path) -> list[Entry]:
+def contestants_of(model: str, data: Path, folder: Path) -> list[Contestant]:
     """Return who takes part in the event of a model."""
     overrides = [*VARIED, *OWN[model]]
     training = prepare_job(RECIPES[model], data=data, out=folder / f"unused-{model}", overrides=overrides)
@@ -91,9 +91,9 @@ def entries_of(model: str, data: Path, folder: Path) -> list[Entry]:
         "crop": training.task.data.augment.crop,
     }
     return [
-        Entry(model, OURS, "train_jumok.py", ours, apart=False),
-        Entry(model, ONE_BATCH, "train_jumok.py", {**ours, "one_batch": True}, apart=False),
-        Entry(model, THEIRS, "train_plain_images.py", theirs),
+        Contestant(model, OURS, "train_jumok.py", ours, apart=False),
+        Contestant(model, ONE_BATCH, "train_jumok.py", {**ours, "one_batch": True}, apart=False),
+        Contestant(model, THEIRS, "train_plain_images.py", theirs),
     ]
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from contest import HERE, OURS, Entry, find_data, hold, save, speed, warn_if_busy
+from contest import HERE, OURS, Contestant, find_data, hold, save, speed, warn_if_busy
 
 from jumok.errors import JumokError
 from jumok.runs.job import prepare_job
@@ -65,12 +65,14 @@ def main() -> None:
             for split in ("train", "val"):
                 (own / f"{split}.txt").symlink_to(folder / f"{split}.txt")
             seed = number + given.seed
-            entries = [
-                Entry("4 × 128", PLAIN, "train_plain_gpt.py", {"seed": seed}, apart=False),
-                Entry("4 × 128", OURS, "train_jumok.py", {"overrides": [*fixed, f"training.seed={seed}"]}, apart=False),
+            contestants = [
+                Contestant("4 × 128", PLAIN, "train_plain_gpt.py", {"seed": seed}, apart=False),
+                Contestant(
+                    "4 × 128", OURS, "train_jumok.py", {"overrides": [*fixed, f"training.seed={seed}"]}, apart=False
+                ),
             ]
             for record in hold(
-                entries[::-1] if number % 2 else entries, rounds=1, threads=given.threads, job=job, folder=own
+                contestants[::-1] if number % 2 else contestants, rounds=1, threads=given.threads, job=job, folder=own
             ):
                 records.append({**record, "round": number})
                 print(

@@ -1,8 +1,8 @@
-"""Training time a target token against sentence length: recurrent models take steps one after another, attention does not.
+"""Training time per target token against sentence length, for recurrent models and the Transformer.
 
 python benchmarks/length.py --png docs/figures/time-by-length.png
 
-Random `copy` sentences of 8 to 256 tokens, 4,096 tokens a batch, forward + backward + step, median of several rounds in
+Random `copy` sentences of 8 to 256 tokens, 4,096 tokens per batch, forward + backward + step, median of several rounds in
 alternating order.
 """
 
@@ -48,7 +48,7 @@ class Trial:
         self.model = built(built.Config(**sizes, **options)).train()
         self.optimizer = make_optimizer(self.model, TrainingConfig())
 
-    def seconds_a_token(self, batch: PairBatch) -> float:
+    def seconds_per_token(self, batch: PairBatch) -> float:
         """Return the time of one training step, divided by its target tokens."""
         started = time.perf_counter()
         features = self.model.features(batch).flatten(0, 1)
@@ -77,11 +77,11 @@ def main() -> None:
         for length in arguments.lengths:
             batch = copy_batch(length)
             for name, trial in trials.items():
-                seconds = trial.seconds_a_token(batch)
+                seconds = trial.seconds_per_token(batch)
                 if number:
                     times[name][length].append(seconds)
     medians = {name: {n: statistics.median(v) * 1e6 for n, v in by.items()} for name, by in times.items()}
-    print(f"microseconds a target token, {torch.get_num_threads()} threads, median of {arguments.rounds} rounds")
+    print(f"microseconds per target token, {torch.get_num_threads()} threads, median of {arguments.rounds} rounds")
     print("length".ljust(36), *(f"{length:>8}" for length in arguments.lengths))
     for name, by_length in medians.items():
         print(name.ljust(36), *(f"{by_length[length]:>8.0f}" for length in arguments.lengths))
@@ -92,7 +92,7 @@ def main() -> None:
 
 
 def draw(medians: dict[str, dict[int, float]], path: Path) -> None:
-    """Draw one line a model."""
+    """Draw one line per model."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -101,7 +101,7 @@ def draw(medians: dict[str, dict[int, float]], path: Path) -> None:
     figure, axes = pyplot.subplots(figsize=(7, 4.2), layout="constrained")
     for name, by_length in medians.items():
         axes.plot(list(by_length), list(by_length.values()), marker="o", label=name)
-    axes.set(xscale="log", yscale="log", xlabel="tokens a sentence", ylabel="training time a target token (µs)")
+    axes.set(xscale="log", yscale="log", xlabel="tokens per sentence", ylabel="training time per target token (µs)")
     axes.set_xticks(list(next(iter(medians.values()))), [str(n) for n in next(iter(medians.values()))])
     axes.set_yticks([100, 200, 400, 800], ["100", "200", "400", "800"])
     axes.minorticks_off()

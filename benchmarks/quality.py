@@ -44,7 +44,7 @@ def make_plain() -> None:
 
     from jumok.nn.dropout import Dropout
     from jumok.nn.linear import Linear
-    from jumok.tasks import translation
+    from jumok.tasks import writing
 
     def whole(features: Tensor, project: nn.Linear, targets: Tensor, *, smoothing: float) -> tuple[Tensor, Tensor]:
         logits = project(features)
@@ -54,7 +54,7 @@ def make_plain() -> None:
     assert os.environ["JUMOK_NATIVE"] == "0"
     Dropout.forward = lambda self, x: F.dropout(x, self.rate, self.training)  # type: ignore[method-assign]
     Linear.forward = nn.Linear.forward  # type: ignore[method-assign]
-    translation.vocabulary_loss = whole  # type: ignore[assignment]
+    writing.vocabulary_loss = whole  # type: ignore[assignment]
 
 
 def train(kind: str, seed: int, given: argparse.Namespace) -> None:
@@ -100,7 +100,7 @@ def draw(found: dict[str, dict[str, Any]], path: Path) -> None:
             [10 * (number + 1) for number in range(len(run["curve"]))], run["curve"], label=f"{kind}, seed {seed}",
             color={"fast": "C0", "plain": "C1"}[kind], linestyle=["-", "--", ":", "-."][(int(seed) - 1) % 4], linewidth=1,
         )  # fmt: skip
-    axes.set(xlabel="step", ylabel="training loss a token", title="Fast training and its plain twin")
+    axes.set(xlabel="step", ylabel="training loss per token", title="Fast training and its plain twin")
     axes.grid(alpha=0.3)
     axes.legend()
     figure.savefig(path)

@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from contest import HERE, OURS, Entry, build_peers, find_data, hold, save, speed, warn_if_busy
+from contest import HERE, OURS, Contestant, build_peers, find_data, hold, save, speed, warn_if_busy
 from texts import write_texts
 
 from jumok.errors import JumokError
@@ -64,13 +64,13 @@ def main() -> None:
             "pairs": write_texts(training, folder),
             "sizes": sizes(training),
         }
-        entries = [
-            Entry(score, toolkit, DRIVERS[toolkit], request(toolkit, score), apart=toolkit != OURS)
+        contestants = [
+            Contestant(score, toolkit, DRIVERS[toolkit], request(toolkit, score), apart=toolkit != OURS)
             for score in given.scores
             for toolkit in given.toolkits
         ]
         records = []
-        for record in hold(entries, rounds=given.rounds, threads=given.threads, job=job, folder=folder):
+        for record in hold(contestants, rounds=given.rounds, threads=given.threads, job=job, folder=folder):
             records.append(record)
             print(
                 f"round {record['round'] + 1}/{given.rounds} · {record['event']:<8} · {record['toolkit']:<10} · "
@@ -84,7 +84,7 @@ def main() -> None:
 
 
 def request(toolkit: str, score: str) -> dict[str, Any]:
-    """Return what a driver must know of an entry."""
+    """Return what a driver must know of a contestant."""
     name = SCORES[score][toolkit]
     return {"attention": name, "overrides": [f"model.attention={name}"] if toolkit == OURS else []}
 

@@ -1,4 +1,4 @@
-"""How long a person waits for the first answer: `jumok translate RUN "…"` from process start to answer, over `import torch`.
+"""How long a person waits for the first answer, beside `import torch` alone.
 
     python benchmarks/startup.py --run RUN | --data MULTI30K
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from jumok.data.store import PairStore
+from jumok.data.text.pair_store import PairStore
 from jumok.data.text.tokenizer import SPECIALS, Tokenizer
 from jumok.runs.job import Job
 

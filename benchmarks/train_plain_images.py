@@ -1,4 +1,4 @@
-"""Train Hugging Face's ViT or Swin on images in a plain loop, timed: python train_plain_images.py JOB.json
+"""Train Hugging Face's ViT or Swin in a plain loop, timed: python train_plain_images.py JOB.json
 
 What a good tutorial would write: images in memory, a crop and a flip on the whole batch, AdamW, no toolkit around it.
 """

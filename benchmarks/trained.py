@@ -1,4 +1,4 @@
-"""A run to translate with, where none is given: the tiny Transformer of multi30k-tiny.toml, trained once for a quarter of an hour."""
+"""A run to translate with, where none is given: multi30k-tiny.toml, trained once for a quarter of an hour."""
 
 import subprocess
 import sys

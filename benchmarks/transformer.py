@@ -1,4 +1,4 @@
-"""How fast Transformers are trained: jumok beside OpenNMT-py, eole, JoeyNMT, and loops around libraries' own models.
+"""How fast Transformers are trained: jumok beside toolkits, and loops around libraries' models.
 
     python benchmarks/transformer.py --data MULTI30K
 
@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from contest import HERE, OURS, Entry, build_peers, find_data, hold, save, speed, warn_if_busy
+from contest import HERE, OURS, Contestant, build_peers, find_data, hold, save, speed, warn_if_busy
 from texts import write_texts
 
 from jumok.errors import JumokError
@@ -60,19 +60,19 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         job: dict[str, Any] = {"data": str(given.data.absolute()), "steps": given.steps, "warm_up": given.warm_up}
-        entries = []
+        contestants = []
         for size in given.sizes:
             recipe = HERE / f"multi30k-{size}.toml"
             training = prepare_job(recipe, data=given.data, out=folder / "unused")
             if "pairs" not in job:
                 job["pairs"] = write_texts(training, folder)
             own = {"recipe": str(recipe), "sizes": sizes(training), "overrides": []}
-            entries += [
-                Entry(size, toolkit, DRIVERS[toolkit], {**own, "library": toolkit}, apart=toolkit != OURS)
+            contestants += [
+                Contestant(size, toolkit, DRIVERS[toolkit], {**own, "library": toolkit}, apart=toolkit != OURS)
                 for toolkit in given.toolkits
             ]
         records = []
-        for record in hold(entries, rounds=given.rounds, threads=given.threads, job=job, folder=folder):
+        for record in hold(contestants, rounds=given.rounds, threads=given.threads, job=job, folder=folder):
             records.append(record)
             print(
                 f"round {record['round'] + 1}/{given.rounds} · {record['event']:<5} · {record['toolkit']:<20} · "

@@ -2,7 +2,7 @@
 
 how = jumok          the run itself, as `jumok translate` uses it
       jumok-int8     the same with --int8
-      ctranslate2    its export, at CTranslate2's best setting: a worker a thread, 32 sentences at a time
+      ctranslate2    its export, at CTranslate2's best setting: a worker per thread, 32 sentences at a time
       transformers   its export, through Hugging Face's generate, 32 sentences of like length at a time
       opennmt        its weights in OpenNMT-py's Transformer and search (translate_opennmt.py), 32 at a time as well
 
@@ -40,10 +40,10 @@ def jumok(job: dict[str, Any]) -> tuple[Any, Translate]:
     options = DecodingConfig(beam=job["beam"], workers=1 if job["single"] else job["threads"])
 
     def translate(sources: list[Ids]) -> list[Ids]:
-        found = translator.search([np.array(ids) for ids in sources], options=options)
+        found = translator.engine.search([np.array(ids) for ids in sources], options=options)
         return [answers[0].ids for answers in found]
 
-    return getattr(translator, "model", torch.nn.Module()), translate
+    return translator.model if translator.engine.has_model else torch.nn.Module(), translate
 
 
 def ctranslate2(job: dict[str, Any]) -> tuple[Any, Translate]:

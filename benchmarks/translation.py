@@ -3,7 +3,7 @@
     python benchmarks/translation.py --data MULTI30K [--run RUN]
 
 The run is exported first (and proved: jumok export); the val sentences, cut into tokens once, go to every engine. Sentences
-a second; `batch` hands over all of them at once, `single` one after another.
+per second; `batch` hands over all of them at once, `single` one after another.
 """
 
 import argparse
@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from contest import HERE, OURS, Entry, build_peers, find_data, hold, save, speed, warn_if_busy
+from contest import HERE, OURS, Contestant, build_peers, find_data, hold, save, speed, warn_if_busy
 from trained import run_for
 
 from jumok import api
@@ -54,8 +54,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         job = prepare(given, folder)
-        entries = [
-            Entry(
+        contestants = [
+            Contestant(
                 f"beam {beam}, {way}",
                 engine,
                 "translate.py",
@@ -73,16 +73,16 @@ def main() -> None:
             if engine in given.engines
         ]
         records, answers = [], dict[tuple[str, str], Any]()
-        for record in hold(entries, rounds=given.rounds, threads=given.threads, job=job, folder=folder):
+        for record in hold(contestants, rounds=given.rounds, threads=given.threads, job=job, folder=folder):
             records.append(record)
             print(
                 f"round {record['round'] + 1}/{given.rounds} · {record['event']:<14} · {record['toolkit']:<12} · "
                 f"threads {record['threads']} · {speed(record):,.0f} sentences/s",
                 flush=True,
             )
-        for place, entry in enumerate(entries * len(given.threads)):
+        for place, contestant in enumerate(contestants * len(given.threads)):
             path = folder / f"0-{place}" / "answers.json"
-            answers.setdefault((entry.event, entry.toolkit), json.loads(path.read_text(encoding="utf-8")))
+            answers.setdefault((contestant.event, contestant.toolkit), json.loads(path.read_text(encoding="utf-8")))
     notes = []
     for (event, engine), found in answers.items():
         if engine != OURS:

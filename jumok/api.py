@@ -6,7 +6,7 @@ Importing this module costs nothing: what a function needs, torch above all, is 
 only passes through here when it is first used.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from jumok.runs.loading import LoadOptions, predictor_class_of
     from jumok.runs.run import Run
     from jumok.runs.shipped import known_runs
-    from jumok.tasks.translation import Answer
-    from jumok.workflows.check import Report as CheckReport
+    from jumok.tasks.writing import Answer
+    from jumok.workflows.check import CheckReport, check
     from jumok.workflows.compare import Comparison, RunResult, compare, name_runs
     from jumok.workflows.export import export
     from jumok.workflows.fetch import fetch
@@ -112,8 +112,8 @@ _HOMES = {
     "jumok.runs.job": ("Job", "prepare_job"),
     "jumok.runs.loading": ("LoadOptions", "predictor_class_of"),
     "jumok.runs.shipped": ("known_runs",),
-    "jumok.tasks.translation": ("Answer",),
-    "jumok.workflows.check": ("Report",),
+    "jumok.tasks.writing": ("Answer",),
+    "jumok.workflows.check": ("CheckReport", "check"),
     "jumok.workflows.compare": ("Comparison", "RunResult", "compare", "name_runs"),
     "jumok.workflows.export": ("export",),
     "jumok.workflows.fetch": ("fetch",),
@@ -124,10 +124,9 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    found = "Report" if name == "CheckReport" else name
     for module, names in _HOMES.items():
-        if found in names:
-            return getattr(import_module(module), found)
+        if name in names:
+            return getattr(import_module(module), name)
     raise AttributeError(f"module 'jumok.api' has no attribute '{name}'")
 
 
@@ -217,40 +216,6 @@ def evaluate(
         options=(options or predictor.options).changed({"beam": beam}),
         progress=progress,
     )
-
-
-def check(
-    recipe: str | Path,
-    *,
-    data: str | Path | None = None,
-    overrides: Sequence[str] = (),
-    progress: Callable[[str, int], None] = lambda what, done: None,
-) -> "CheckReport":
-    """Examine a recipe and its data before a run; writes nothing but the cache."""
-    import torch
-
-    from jumok.catalogue import task_class
-    from jumok.config.recipe import find_recipe
-    from jumok.runs.device import choose_device
-    from jumok.runs.job import build_model, check_same_tokenizer, folders_for, start_from
-    from jumok.runs.run import Run, load_recipe
-    from jumok.workflows.check import examine
-
-    given = load_recipe(recipe, tuple(overrides))
-    folders = folders_for(given, find_recipe(recipe), data)
-    if given.training.threads:
-        torch.set_num_threads(given.training.threads)
-    earlier = Run.open(given.training.init) if given.training.init else None
-    if earlier is not None:
-        check_same_tokenizer(earlier, given)
-    task = task_class(given.task).open(
-        given, folders, tokenizers=earlier.tokenizers if earlier else None, progress=progress
-    )
-    full = task.complete(given)
-    model = build_model(full)
-    if earlier is not None:
-        start_from(model, earlier)
-    return examine(full, task, model.to(choose_device(full.training.device)))
 
 
 def open_film(run: str | Path) -> "Film":

@@ -1,11 +1,13 @@
 """The cache: folders whose names say what is in them, built once and shared by every run.
 
-key (a hash of everything that goes in) → root/key. A folder is built beside its place and renamed when whole, so
+everything that goes in → cache_key → root/key. A folder is built beside its place and renamed when whole, so
 no half-built entry is ever seen and two processes may build the same one. Each entry carries a marker file;
 nothing without it is ever deleted.
 """
 
 import errno
+import hashlib
+import json
 import os
 import shutil
 from collections.abc import Callable
@@ -32,6 +34,15 @@ def cache_root() -> Path:
     if shared := os.environ.get("XDG_CACHE_HOME"):
         return Path(shared).expanduser() / "jumok"
     return Path.home() / ".cache" / "jumok"
+
+
+def cache_key(kind: str, *parts: object, format: int = 1) -> str:
+    """Return the name of an entry: its kind, and a hash of everything that its contents depend on.
+
+    Raise format when the contents are to be written in another way.
+    """
+    text = json.dumps([format, kind, *parts], sort_keys=True, default=str)
+    return f"{kind}-{hashlib.sha256(text.encode()).hexdigest()[:32]}"
 
 
 def cached_folder(key: str, build: Callable[[Path], None]) -> Path:

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from jumok.errors import ConfigError, did_you_mean
 
 if TYPE_CHECKING:
+    from jumok.config import ModelConfig
     from jumok.evaluation.reports import ScoreReport
     from jumok.nn.model import Model
     from jumok.predictors.base import AnyPredictor
+    from jumok.tasks.base import Task
 
 
 @dataclass(frozen=True)
@@ -149,9 +151,16 @@ def model_class(name: str) -> "type[Model[Any]]":
     return found
 
 
-def task_class(name: str) -> Any:
+def config_class(name: str) -> "type[ModelConfig]":
+    """Return the class of a model's [model]."""
+    found: type[ModelConfig] = model_class(name).Config
+    return found
+
+
+def task_class(name: str) -> "type[Task[Any, Any, Any]]":
     """Return the task of a name."""
-    return load(find("task", name, TASKS).task)
+    found: type[Task[Any, Any, Any]] = load(find("task", name, TASKS).task)
+    return found
 
 
 def predictor_class(name: str) -> "type[AnyPredictor]":

@@ -1,6 +1,6 @@
-"""Does the phrasebook give away what models are scored on? Its pairs and sentences against tables of val data.
+"""Look for sentences of the phrasebook in tables of validation data, on which models are scored.
 
-python tools/check_phrasebook.py ../shared/data/koen/*.val.tsv.gz
+python tools/check_phrasebook.py FOLDER/koen/*.val.tsv.gz
 
 Exits with 1 where a pair stands in a table; sentences of one side alone are told.
 """

@@ -3,7 +3,7 @@
 python docs/figures/look.py RUN "TEXT"                   (needs playwright and chromium)
 python docs/figures/look.py --compare "TEXT" RUN ...     look-compare.png alone: subwords, the second run's sixth lit
 python docs/figures/look.py --film RUN                   look-film.png alone
-python docs/figures/look.py --image RUN NUMBER         look-image.png alone: a test image of the built-in shapes
+python docs/figures/look.py --image RUN NUMBER           look-image.png alone: a test image of the built-in shapes
 """
 
 import shutil

@@ -60,8 +60,8 @@ def show(report: "CheckReport") -> None:
         f"parameters     {report.parameters:,}\n"
         f"largest batch  {rows:,} {report.unit} of up to {' and '.join(map(str, longest))} tokens; {report.memory / 1e6:,.0f} MB at its peak\n"
         f"padding        {report.padding:.1%}\n"
-        f"speed          {report.tokens_a_second:,.0f} {report.counted}/s\n"
-        f"time           {report.times[0]} per epoch ({report.steps_an_epoch:,} steps), "
+        f"speed          {report.tokens_per_second:,.0f} {report.counted}/s\n"
+        f"time           {report.times[0]} per epoch ({report.steps_per_epoch:,} steps), "
         f"{report.times[1]} in all, evaluations not counted",
         markup=False,
         soft_wrap=True,

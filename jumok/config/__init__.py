@@ -1,5 +1,6 @@
-"""The schema of a recipe: one class a section."""
+"""The schema of a recipe: one class per section."""
 
+from jumok.config.data import DataConfig, DataFile, Split
 from jumok.config.decoding import DecodingConfig
 from jumok.config.image_data import Augment, ImageData, ImageFiles
 from jumok.config.model import ImageModelConfig, ModelConfig, PairModelConfig, TextModelConfig, check_multiple
@@ -11,6 +12,8 @@ from jumok.config.training import TrainingConfig
 __all__ = [
     "Augment",
     "Corpus",
+    "DataConfig",
+    "DataFile",
     "DecodingConfig",
     "ImageData",
     "ImageFiles",
@@ -22,6 +25,7 @@ __all__ = [
     "PairModelConfig",
     "ParallelData",
     "Section",
+    "Split",
     "TextData",
     "TextFile",
     "TextModelConfig",

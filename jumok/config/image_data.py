@@ -4,16 +4,16 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
+from jumok.config.data import DataConfig, DataFile, as_files, refuse_equal_labels
 from jumok.config.section import Section, one_or_its_name
 from jumok.errors import ConfigError
 
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 
 
-class ImageFiles(Section):
+class ImageFiles(DataFile):
     """Images and their classes: a folder of class folders, a table, or a file of many images."""
 
-    name: str = Field("", description="label in scores; the file's own name by default")
     file: str = Field(
         description="a folder of class folders; a .csv, .tsv, .jsonl or .parquet table; an .npz; IDX images (MNIST); "
         "a .bin batch (CIFAR)"
@@ -25,11 +25,6 @@ class ImageFiles(Section):
         "", description="a table's column that says which split a row belongs to; '' = none"
     )
     split: str = Field("", description="take the rows that have this in split_column")
-
-    @property
-    def shown(self) -> str:
-        """The source's name in tables."""
-        return self.name or self.file.rstrip("/").rsplit("/", 1)[-1]
 
     @model_validator(mode="after")
     def split_needs_both(self) -> Self:
@@ -47,7 +42,7 @@ class Augment(Section):
     )
     flip: bool = Field(False, description="mirror left and right, half of the time")
     policy: int = Field(
-        0, ge=0, description="so many operations drawn an image: turns, shears, shifts, tones (RandAugment)"
+        0, ge=0, description="so many operations drawn for each image: turns, shears, shifts, tones (RandAugment)"
     )
     policy_strength: float = Field(0.3, ge=0.0, le=1.0, description="how far they go")
     jitter: Share = Field(0.0, description="brightness, contrast and colour by a factor drawn from 1 ± this")
@@ -58,7 +53,7 @@ class Augment(Section):
     )
 
 
-class ImageData(Section):
+class ImageData(DataConfig[ImageFiles]):
     """Images and their classes: a built-in set, or files for each split."""
 
     INSIDE = ImageFiles
@@ -66,7 +61,6 @@ class ImageData(Section):
 
     set: str = Field("", description="a built-in set (jumok list) instead of files")
     set_size: int = Field(0, ge=0, description="training images of a built-in set; 0 = its own default")
-    folder: str = Field("", description="folder of the files inside the data folder")
     train: list[ImageFiles] = Field([], description="images to learn from", json_schema_extra=one_or_its_name)
     val: list[ImageFiles] = Field([], description="images to score during training", json_schema_extra=one_or_its_name)
     test: list[ImageFiles] = Field([], description="images for the final score", json_schema_extra=one_or_its_name)
@@ -75,7 +69,7 @@ class ImageData(Section):
     hold_out: int = Field(
         0, ge=0, description="images taken from train for val where val has no files; 0 = 5 %, at most 5000"
     )
-    size: int = Field(0, ge=0, description="pixels a side; 0 = that of the first training image")
+    size: int = Field(0, ge=0, description="pixels per side; 0 = that of the first training image")
     channels: Literal[0, 1, 3] = Field(0, description="1 = grey, 3 = colour; 0 = that of the first training image")
     fit: Literal["crop", "squeeze", "pad"] = Field("crop", description="how an image that is not square becomes so")
     mean: list[float] = Field([], max_length=3, description="of each channel, 0 to 1; of the training data where empty")
@@ -83,15 +77,17 @@ class ImageData(Section):
     augment: Augment = Field(Augment(), description="how images are varied in training")
     loaders: int = Field(1, ge=0, description="processes that prepare images ahead, for each that trains; 0 = none")
 
+    @property
+    def built_in(self) -> str:
+        """The name of the built-in set that stands instead of files."""
+        return self.set
+
     @field_validator("train", "val", "test", mode="before")
     @classmethod
     def one_source_is_a_list(cls, value: Any) -> Any:
-        sources = value if isinstance(value, list) else [value]
-        return [{"file": source} if isinstance(source, str) else source for source in sources]
+        return as_files(value)
 
     @field_validator("labels")
     @classmethod
     def labels_differ(cls, value: list[str]) -> list[str]:
-        if len(set(value)) < len(value):
-            raise ConfigError(f"data.labels names a class twice: {', '.join(value)}")
-        return value
+        return refuse_equal_labels(value)

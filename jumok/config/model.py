@@ -1,10 +1,11 @@
 """The [model] of a recipe: what the models' own sections share."""
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from pydantic import Field, model_validator
 
 from jumok.config.section import Section
+from jumok.config.tokenizer import TokenizerConfig
 from jumok.errors import ConfigError, did_you_mean
 
 
@@ -25,6 +26,20 @@ class ModelConfig(Section):
             raise ConfigError(f"model.preset = '{preset}' does not exist; {did_you_mean(str(preset), cls.PRESETS)}")
         return {**cls.PRESETS[preset], **values} if preset else values
 
+    @property
+    def longest(self) -> int:
+        """The longest sequence the model is made for; 0: any."""
+        return 0
+
+    @property
+    def attends_to_source(self) -> bool:
+        """Whether there is attention over a source that an answer is made of."""
+        return False
+
+    def with_tokenizer(self, tokenizer: TokenizerConfig) -> Self:
+        """Return the configuration that fits a tokenizer's options."""
+        return self
+
 
 class PairModelConfig(ModelConfig):
     """A model that turns one sequence of tokens into another."""
@@ -33,6 +48,16 @@ class PairModelConfig(ModelConfig):
 
     source_vocabulary: int = Field(0, ge=0, description="filled in from the tokenizer")
     target_vocabulary: int = Field(0, ge=0, description="filled in from the tokenizer")
+    shared_embeddings: bool = Field(True, description="one table for both sides, where the vocabulary is shared")
+    source_embeddings: str = Field("", description="word2vec text file to start from")
+    target_embeddings: str = Field("", description="word2vec text file to start from")
+
+    def with_tokenizer(self, tokenizer: TokenizerConfig) -> Self:
+        """Return the configuration with a table for each side where each has its own vocabulary.
+
+        Two vocabularies may happen to have one size, so that sizes alone do not tell.
+        """
+        return self if tokenizer.shared else self.model_copy(update={"shared_embeddings": False})
 
 
 class TextModelConfig(ModelConfig):

@@ -8,14 +8,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import tomli_w
 
-from jumok.config import DecodingConfig, ModelConfig, Section, TokenizerConfig, TrainingConfig
+from jumok.config import DataConfig, DataFile, DecodingConfig, ModelConfig, Section, TokenizerConfig, TrainingConfig
 from jumok.errors import ConfigError, did_you_mean
 
-SECTIONS = ("data", "tokenizer", "model", "training", "decoding")
+ALWAYS = ("data", "model", "training")  # sections of every recipe
+OPTIONAL = ("tokenizer", "decoding")  # sections of tasks that use them
+SECTIONS = ("data", "tokenizer", "model", "training", "decoding")  # in the order of a saved recipe
 MAY_CHANGE = (  # when a run is resumed
     "training.save_every",
     "training.evaluate_every",
@@ -26,20 +28,46 @@ MAY_CHANGE = (  # when a run is resumed
 LAST_LINE = "# the end of the recipe"  # half of a file may be good TOML too
 
 
+class RecipeShape(Protocol):
+    """What a task says of its recipes."""
+
+    @property
+    def Data(self) -> type[DataConfig[DataFile]]:  # noqa: N802 - the name of a class
+        """The class of its [data]."""
+
+    @property
+    def sections(self) -> tuple[str, ...]:
+        """The sections it uses beside data, model and training."""
+
+
 @dataclass(frozen=True)
 class Recipe:
-    """The checked contents of a recipe."""
+    """The checked contents of a recipe. A task has [tokenizer] and [decoding] only where it uses them."""
 
     task: str
-    data: Section
-    tokenizer: TokenizerConfig
+    data: DataConfig[DataFile]
     model: ModelConfig
     training: TrainingConfig
-    decoding: DecodingConfig
+    optional: Mapping[str, Section]
+
+    @property
+    def tokenizer(self) -> TokenizerConfig:
+        """The [tokenizer] of a task that has one."""
+        section = self.optional["tokenizer"]
+        assert isinstance(section, TokenizerConfig)
+        return section
+
+    @property
+    def decoding(self) -> DecodingConfig:
+        """The [decoding] of a task that has one; the defaults elsewhere."""
+        section = self.optional.get("decoding", DecodingConfig())
+        assert isinstance(section, DecodingConfig)
+        return section
 
     def to_dict(self) -> dict[str, Any]:
         """Return every key with its value, defaults included."""
-        return {"task": self.task} | {name: getattr(self, name).model_dump() for name in SECTIONS}
+        sections = {"data": self.data, "model": self.model, "training": self.training, **self.optional}
+        return {"task": self.task} | {name: sections[name].model_dump() for name in SECTIONS if name in sections}
 
     def save(self, path: Path) -> None:
         """Write the recipe with every default filled in."""
@@ -63,23 +91,28 @@ def read_recipe(
     recipe: str | Path,
     overrides: Sequence[str] = (),
     *,
-    data_class: Callable[[str], type[Section]],
-    model_class: Callable[[str], type[ModelConfig]],
+    shape_of: Callable[[str], RecipeShape],
+    config_of: Callable[[str], type[ModelConfig]],
 ) -> Recipe:
     """Return the recipe in a file, or shipped under a name, with overrides like 'model.width=256' applied."""
     path = find_recipe(recipe)
+    raw = parse_toml(path)
+    for override in overrides:
+        apply_override(raw, override)
     try:
-        raw = tomllib.loads(path.read_text(encoding="utf-8"))
+        return build_recipe(raw, shape_of=shape_of, config_of=config_of)
+    except ConfigError as error:
+        raise ConfigError("\n".join(f"{path.name}: {line}" for line in str(error).splitlines())) from None
+
+
+def parse_toml(path: Path) -> dict[str, Any]:
+    """Return the contents of a recipe's file, not yet checked."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{path} is not valid TOML: {error}") from None
     except UnicodeDecodeError:
         raise ConfigError(f"{path} is not a text file in UTF-8; a recipe is a TOML file") from None
-    for override in overrides:
-        apply_override(raw, override)
-    try:
-        return build_recipe(raw, data_class=data_class, model_class=model_class)
-    except ConfigError as error:
-        raise ConfigError("\n".join(f"{path.name}: {line}" for line in str(error).splitlines())) from None
 
 
 def find_recipe(recipe: str | Path) -> Path:
@@ -115,8 +148,8 @@ def apply_override(raw: dict[str, Any], override: str) -> None:
 def build_recipe(
     raw: Mapping[str, Any],
     *,
-    data_class: Callable[[str], type[Section]],
-    model_class: Callable[[str], type[ModelConfig]],
+    shape_of: Callable[[str], RecipeShape],
+    config_of: Callable[[str], type[ModelConfig]],
 ) -> Recipe:
     """Return the checked recipe of a raw dict."""
     for key in raw:
@@ -131,17 +164,25 @@ def build_recipe(
     model = raw.get("model", {})
     if not isinstance(model.get("name", ""), str):
         raise ConfigError(f"model.name = {model['name']!r}: must be text in quotes")
-    tokenizer = TokenizerConfig.parse(raw.get("tokenizer", {}), "tokenizer")
-    config = model_class(model.get("name", "transformer")).parse(model, "model")
-    if not tokenizer.shared and hasattr(config, "shared_embeddings"):  # two vocabularies may happen to have one size
-        config = config.model_copy(update={"shared_embeddings": False})
+    shape = shape_of(task)
+    for name in OPTIONAL:
+        if name in raw and name not in shape.sections:
+            used = ", ".join(f"[{own}]" for own in SECTIONS if own in (*ALWAYS, *shape.sections))
+            raise ConfigError(f"[{name}] is not for {task}: take it out; its recipes have {used}")
+    classes: dict[str, type[Section]] = {"tokenizer": TokenizerConfig, "decoding": DecodingConfig}
+    optional: dict[str, Section] = {
+        name: classes[name].parse(raw.get(name, {}), name) for name in OPTIONAL if name in shape.sections
+    }
+    config = config_of(model.get("name", "transformer")).parse(model, "model")
+    tokenizer = optional.get("tokenizer")
+    if isinstance(tokenizer, TokenizerConfig):
+        config = config.with_tokenizer(tokenizer)
     return Recipe(
         task=task,
-        data=data_class(task).parse(raw.get("data", {}), "data"),
-        tokenizer=tokenizer,
+        data=shape.Data.parse(raw.get("data", {}), "data"),
         model=config,
         training=TrainingConfig.parse(raw.get("training", {}), "training"),
-        decoding=DecodingConfig.parse(raw.get("decoding", {}), "decoding"),
+        optional=optional,
     )
 
 

@@ -40,7 +40,7 @@ def one_or_its_name(schema: dict[str, Any]) -> None:
 
 
 def explain(error: ValidationError, cls: type[Section], where: str) -> str:
-    """Return one line a problem, each with the allowed values or the nearest key."""
+    """Return one line for each problem, with the allowed values or the nearest key."""
     return "\n".join(_explain_one(dict(detail), cls, where) for detail in error.errors())
 
 

@@ -5,18 +5,18 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from jumok.config.section import Section, one_is_a_list, one_or_its_name
+from jumok.config.data import DataConfig, DataFile, as_files, as_list, refuse_equal_labels
+from jumok.config.section import one_is_a_list, one_or_its_name
 from jumok.errors import ConfigError
 
 LANGUAGE = re.compile(r"[A-Za-z][A-Za-z0-9]*(-[A-Za-z0-9]+)*")
 A_SET_OR_FILES = '[data] needs either set = "NAME" (a built-in set, see jumok list) or train = {…} (files)'
 
 
-class Corpus(Section):
+class Corpus(DataFile):
     """Parallel text: two files of lines, or one table with a column for each side, perhaps a built-in one."""
 
-    name: str = Field("", description="label in scores; the file's own name by default")
-    source: str = Field("", description="file with one source sentence a line (.gz allowed)")
+    source: str = Field("", description="file with one source sentence per line (.gz allowed)")
     target: str = Field("", description="file with the translations, line by line (.gz allowed)")
     file: str = Field("", description="one .tsv, .csv, .jsonl or .parquet with both sides (.gz allowed)")
     set: str = Field("", description="a built-in table instead of files: phrasebook (English, Korean)")
@@ -28,7 +28,8 @@ class Corpus(Section):
 
     @model_validator(mode="after")
     def one_kind_of_file(self) -> Self:
-        given = [key for key in ("source", "target", "file", "set") if getattr(self, key)]
+        sources = {"source": self.source, "target": self.target, "file": self.file, "set": self.set}
+        given = [key for key, value in sources.items() if value]
         if given not in (["source", "target"], ["file"], ["set"]):
             raise ConfigError(
                 "a corpus needs either source and target (two files of lines), file (one table) or set (a built-in table); "
@@ -44,29 +45,31 @@ class Corpus(Section):
         return value
 
     @property
-    def label(self) -> str:
-        """The corpus' name in tables."""
-        return self.name or self._with_direction((self.set or self.file or self.source).rsplit("/", 1)[-1])
+    def origin(self) -> str:
+        """Where the pairs come from, as the recipe writes it."""
+        return self.set or self.file or self.source
 
     @property
-    def full_label(self) -> str:
-        """The same with the whole path, where labels would be alike."""
-        return self.name or self._with_direction(self.set or self.file or self.source)
+    def title(self) -> str:
+        """The corpus' name in tables."""
+        return self.name or self._with_direction(super().title)
 
-    def _with_direction(self, label: str) -> str:
-        return f"{label} → {self.to}" if self.to else label
+    @property
+    def full_title(self) -> str:
+        """The same with the whole path, where titles would be alike."""
+        return self.name or self._with_direction(super().full_title)
+
+    def _with_direction(self, title: str) -> str:
+        return f"{title} → {self.to}" if self.to else title
 
 
-class ParallelData(Section):
+class ParallelData(DataConfig[Corpus]):
     """Pairs of sentences: a built-in set, or files for each split."""
 
     INSIDE = Corpus
 
     set: str = Field("", description="a built-in set (jumok list) instead of files")
     size: int = Field(0, ge=0, description="training pairs of a built-in set; 0 = its own default")
-    folder: str = Field(
-        "", description="folder of the files inside the data folder; jumok fetch writes to one of that name"
-    )
     train: list[Corpus] = Field([], description="corpora to learn from", json_schema_extra=one_is_a_list)
     val: list[Corpus] = Field([], description="corpora to score during training", json_schema_extra=one_is_a_list)
     test: list[Corpus] = Field([], description="corpora for the final score", json_schema_extra=one_is_a_list)
@@ -83,7 +86,7 @@ class ParallelData(Section):
     @field_validator("train", "val", "test", mode="before")
     @classmethod
     def one_corpus_is_a_list(cls, value: Any) -> Any:
-        return [value] if isinstance(value, dict) else value
+        return as_list(value)
 
     @model_validator(mode="after")
     def a_set_or_files(self) -> Self:
@@ -98,12 +101,12 @@ class ParallelData(Section):
         for corpus in (*self.train, *self.val, *self.test):
             if known and not corpus.to:
                 raise ConfigError(
-                    f"[data] '{corpus.label}' does not say its target language, though others do; "
+                    f"[data] '{corpus.title}' does not say its target language, though others do; "
                     f"give it one, such as to = '{known[0]}'"
                 )
             if corpus.to and corpus.to not in known:
                 raise ConfigError(
-                    f"[data] '{corpus.label}' has to = '{corpus.to}', which no corpus of train has; {learnt}"
+                    f"[data] '{corpus.title}' has to = '{corpus.to}', which no corpus of train has; {learnt}"
                 )
         return self
 
@@ -112,10 +115,15 @@ class ParallelData(Section):
         for corpus in (*self.val, *self.test):
             if corpus.weight != 1.0:
                 raise ConfigError(
-                    f"[data] '{corpus.label}' has weight = {corpus.weight:g}, but val and test are scored pair by pair; "
+                    f"[data] '{corpus.title}' has weight = {corpus.weight:g}, but val and test are scored pair by pair; "
                     "only corpora of train have a weight"
                 )
         return self
+
+    @property
+    def built_in(self) -> str:
+        """The name of the built-in set that stands instead of files."""
+        return self.set
 
     @property
     def languages(self) -> list[str]:
@@ -123,33 +131,24 @@ class ParallelData(Section):
         return sorted({corpus.to for corpus in self.train if corpus.to})
 
 
-class TextFile(Section):
+class TextFile(DataFile):
     """Running text: a file of it, or a column of a table."""
 
-    name: str = Field("", description="label in scores; the file's own name by default")
     file: str = Field(description="plain text, or a .tsv, .csv, .jsonl or .parquet table (.gz allowed)")
     column: int | str = Field(0, description="a table's column with the text: number from 0, or name in the header")
 
-    @property
-    def label(self) -> str:
-        """The file's name in tables."""
-        return self.name or self.file.rsplit("/", 1)[-1]
 
-
-class TextData(Section):
+class TextData(DataConfig[TextFile]):
     """Running text: a built-in set, or files for each split."""
 
     INSIDE = TextFile
 
     set: str = Field("", description="a built-in set (jumok list) instead of files")
-    folder: str = Field(
-        "", description="folder of the files inside the data folder; jumok fetch writes to one of that name"
-    )
     train: list[TextFile] = Field([], description="files to learn from", json_schema_extra=one_or_its_name)
     val: list[TextFile] = Field([], description="files to score during training", json_schema_extra=one_or_its_name)
     test: list[TextFile] = Field([], description="files for the final score", json_schema_extra=one_or_its_name)
     documents: Literal["file", "paragraph", "line"] = Field(
-        "file", description="what a document is in plain text; a table has one a row"
+        "file", description="what a document is in plain text; a table has one per row"
     )
     hold_out: float = Field(
         0.05, gt=0.0, lt=1.0, description="share of the training text taken for val where val has no files"
@@ -157,52 +156,49 @@ class TextData(Section):
     separate: bool = Field(False, description="documents that share a block do not see each other")
     lowercase: bool = Field(False, description="fold case")
 
+    @property
+    def built_in(self) -> str:
+        """The name of the built-in set that stands instead of files."""
+        return self.set
+
     @field_validator("train", "val", "test", mode="before")
     @classmethod
     def one_file_is_a_list(cls, value: Any) -> Any:
-        files = value if isinstance(value, list) else [value]
-        return [{"file": file} if isinstance(file, str) else file for file in files]
+        return as_files(value)
 
 
 class MaskedTextData(TextData):
-    """Running text with words hidden, to be found."""
+    """Running text with masked tokens to predict."""
 
-    masked: float = Field(0.15, gt=0.0, lt=1.0, description="share of tokens to be found")
-    whole_words: bool = Field(False, description="hide all tokens of a word together")
+    masked: float = Field(0.15, gt=0.0, lt=1.0, description="share of tokens to predict")
+    whole_words: bool = Field(False, description="mask all tokens of a word together")
     next_sentence: bool = Field(False, description="also ask whether the second half of a text follows the first")
 
     @model_validator(mode="after")
     def texts_are_apart_anyway(self) -> Self:
         if self.separate:
             raise ConfigError(
-                "data.separate is for the language task, which packs documents into blocks; here each text is a row of "
+                "data.separate is for language-modeling, which packs documents into blocks; here each text is a row of "
                 "its own: take it out"
             )
         return self
 
 
-class LabelledFile(Section):
+class LabelledFile(DataFile):
     """A table of texts and their classes."""
 
-    name: str = Field("", description="label in scores; the file's own name by default")
     file: str = Field(description="a .tsv, .csv, .jsonl or .parquet table (.gz allowed)")
     text: int | str = Field(0, description="column of the text: number from 0, or name in the header")
     second: int | str = Field("", description="column of a second text, where the class belongs to two; '' = none")
     label: int | str = Field(1, description="column of the class: number from 0, or name in the header")
 
-    @property
-    def shown(self) -> str:
-        """The file's name in tables."""
-        return self.name or self.file.rsplit("/", 1)[-1]
 
-
-class LabelledData(Section):
+class LabelledData(DataConfig[LabelledFile]):
     """Texts and their classes."""
 
     INSIDE = LabelledFile
     FILLED_IN: ClassVar[tuple[str, ...]] = ("labels",)
 
-    folder: str = Field("", description="folder of the files inside the data folder")
     train: list[LabelledFile] = Field(description="tables to learn from", json_schema_extra=one_is_a_list)
     val: list[LabelledFile] = Field([], description="tables to score during training", json_schema_extra=one_is_a_list)
     test: list[LabelledFile] = Field([], description="tables for the final score", json_schema_extra=one_is_a_list)
@@ -217,11 +213,9 @@ class LabelledData(Section):
     @field_validator("train", "val", "test", mode="before")
     @classmethod
     def one_file_is_a_list(cls, value: Any) -> Any:
-        return [value] if isinstance(value, dict) else value
+        return as_list(value)
 
     @field_validator("labels")
     @classmethod
     def labels_differ(cls, value: list[str]) -> list[str]:
-        if len(set(value)) < len(value):
-            raise ConfigError(f"data.labels names a class twice: {', '.join(value)}")
-        return value
+        return refuse_equal_labels(value)

@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 
 from jumok.errors import DataError, did_you_mean
 
-Progress = Callable[[str, int, int], None]  # file, bytes so far, bytes in all
+DownloadProgress = Callable[[str, int, int], None]  # file, bytes so far, bytes in all
 
 CHUNK = 64 * 1024
 
@@ -101,7 +101,7 @@ def fetch(
     folder: Path | None = None,
     *,
     base_url: str | None = None,
-    progress: Progress | None = None,
+    progress: DownloadProgress | None = None,
     patience: Patience = PATIENCE,
 ) -> Path:
     """Bring the files of a public set into folder, skip those already there, and return the folder.
@@ -122,7 +122,7 @@ def fetch(
     return folder
 
 
-def _reporter(progress: Progress | None, path: str, total: int) -> Callable[[int], None]:
+def _reporter(progress: DownloadProgress | None, path: str, total: int) -> Callable[[int], None]:
     return lambda done: progress(path, done, total) if progress else None
 
 

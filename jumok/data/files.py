@@ -1,13 +1,19 @@
-"""Text files, plain or .gz: found, hashed, and read line by line. What is no UTF-8 text is refused with its cure."""
+"""Files: found, hashed, and read line by line, plain or .gz. What is no UTF-8 text is refused with its cure."""
 
 import gzip
 import hashlib
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from io import BufferedReader
 from pathlib import Path
 
 from jumok.errors import DataError
+
+Find = Callable[[str], Path]  # the place of a file that a recipe names
+
+
+class MissingFileError(DataError):
+    """A file that is in none of the folders."""
 
 
 def find_file(file: str, folders: Sequence[Path]) -> Path:
@@ -17,7 +23,7 @@ def find_file(file: str, folders: Sequence[Path]) -> Path:
         if place.exists():
             return place
     looked = ", ".join(str(place) for place in places) or "no folder at all"
-    raise DataError(
+    raise MissingFileError(
         f"{file} was not found; looked at {looked}.\n"
         "Pass --data FOLDER (or set JUMOK_DATA) to say where the files are; jumok fetch downloads public sets."
     )
@@ -67,7 +73,7 @@ def read_lines(path: Path) -> Iterator[str]:
     except OSError as error:
         raise unreadable(path, error) from None
     if number == 0:
-        raise DataError(f"{path} is empty; a file with one sentence or row a line is needed.")
+        raise DataError(f"{path} is empty; a file with one sentence or row per line is needed.")
 
 
 def _open(path: Path) -> gzip.GzipFile | BufferedReader:

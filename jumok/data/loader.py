@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -25,14 +25,21 @@ AHEAD = 2  # batches that each process may be ahead
 ALIGNMENT = 64  # bytes: a line of the cache
 
 Arrays = list[np.ndarray[Any, Any]]
-Places = Callable[[], Iterator[Any]]  # where to begin, and what comes next
+PlaceT = TypeVar("PlaceT")  # what a batch is made of
 
 
 class Loader:
     """Processes that make batches ahead: the n-th makes every n-th batch."""
 
-    def __init__(self, make: Callable[[Any], Arrays], places: Places, *, processes: int, largest: int) -> None:
-        """Start making the batches of places; largest is how many bytes a batch may have."""
+    def __init__(
+        self,
+        make: Callable[[PlaceT], Arrays],
+        places: Callable[[], Iterator[PlaceT]],
+        *,
+        processes: int,
+        largest: int,
+    ) -> None:
+        """Start making the batches of places, in their order; largest is how many bytes a batch may have."""
         self.owner, self.turn = os.getpid(), 0
         self.connections: list[Connection] = []
         self.memories: list[list[mmap.mmap]] = []
@@ -92,8 +99,8 @@ def room_for(arrays: Sequence[np.ndarray[Any, Any]]) -> int:
 
 
 def _work(
-    make: Callable[[Any], Arrays],
-    places: Iterator[Any],
+    make: Callable[[PlaceT], Arrays],
+    places: Iterator[PlaceT],
     connection: Connection,
     memories: list[mmap.mmap],
     *,

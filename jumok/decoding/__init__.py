@@ -2,5 +2,7 @@
 
 from jumok.decoding.engine import generate, stream
 from jumok.decoding.hypotheses import Hypothesis
+from jumok.decoding.requests import Marks, Request
+from jumok.decoding.search import Search
 
-__all__ = ["Hypothesis", "generate", "stream"]
+__all__ = ["Hypothesis", "Marks", "Request", "Search", "generate", "stream"]

@@ -1,10 +1,10 @@
-"""A stack of layers, flat: the numbers of transformer.Encoder, without calls between.
+"""A stack of layers, flat: the numbers of nn.transformer.EncoderStack, without calls of modules.
 
-states (R, n, D), and what the rows have cached where they are continued → states (R, n, D)
+states (R, n, D), and the key-value cache of hypotheses that are continued → states (R, n, D)
 
-Writing one token at a time, a small model spends more time in calls of modules (about 4 µs each, some sixty a token)
-than in products (5 to 9 µs each). So the weights are collected once, and one function walks through them. It serves
-plain layers that nobody observes or trains; `fits` says which those are.
+Writing one token at a time, a small model spends more time in calls of modules (about 4 µs each, some sixty per token)
+than in products (5 to 9 µs each). So the weights are collected when a model first decodes, and one function walks through
+them. It serves plain layers that nobody observes or trains; `fits` says which those are.
 
 A large model is bound by reading its weights. torch multiplies one row by a matrix on a single thread; `lay_out` stores
 large matrices column by column, so that threads can share them (docs/log.md has the figures).
@@ -14,13 +14,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from jumok.decoding.state import KeyValueCache
-from jumok.nn.attention import attend
+from jumok.nn.attention import KeyValues, attend
 from jumok.nn.feedforward import FUNCTIONS
 from jumok.nn.norms import LayerNorm
-from jumok.nn.transformer import EncoderLayer, EncoderStack
+from jumok.nn.transformer import EncoderLayer, EncoderStack, Weighted
 
-# R rows · n new tokens · D width · F features · H heads · d head width
+# R hypotheses · n new tokens · D width · F features · H heads · d head width
 
 LARGE = 1 << 18  # numbers in a matrix from which reading it takes longer than calls
 
@@ -47,40 +46,64 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
 
 
 class LeanStack:
-    """The layers of a stack as plain tensors. They stay the model's own: what changes there changes here."""
+    """The layers of a stack as plain tensors: the model's own parameters, so that what changes there changes here."""
 
     def __init__(self, stack: EncoderStack) -> None:
         assert self.fits(stack)
-        layers: list[EncoderLayer] = list(stack.layers)  # type: ignore[arg-type]
-        first = layers[0]
+        first = stack.layers.first
         attention = first.attention
         self.heads, self.width, self.scale = attention.heads, attention.output.out_features, attention.scale
         self.pre, self.epsilon = first.around_attention.pre, first.around_attention.norm.eps
         self.activate = FUNCTIONS[first.feedforward.kind] if first.has_feedforward else None
-        self.weights = [self._weights(layer) for layer in layers]
-        self.final = None if stack.final is None else (stack.final.weight, stack.final.bias)
+        self._owners: list[
+            tuple[dict[str, nn.Parameter | None], str, Tensor]
+        ] = []  # where each of the weights comes from
+        self.weights = [self._weights(layer) for layer in stack.layers]
+        self.final: tuple[Tensor, Tensor] | None = None
+        if stack.final is not None:
+            weight, bias = self._parameters(stack.final)
+            self.final = weight, bias
+
+    @classmethod
+    def of(cls, stack: EncoderStack, known: "LeanStack | None") -> "LeanStack | None":
+        """Return the flat form of a stack: the known one while its weights are the stack's; None where it does not fit."""
+        if known is not None and known.current:
+            return known
+        return cls(stack) if cls.fits(stack) else None
 
     @staticmethod
     def fits(stack: EncoderStack) -> bool:
-        """Return whether the layers are plain: layer norm, residual connections, values as wide as keys."""
-        first: EncoderLayer = stack.layers[0]  # type: ignore[assignment]
+        """Return whether the layers are plain: layer norm, residual connections, values as wide as keys, local weights."""
+        first = stack.layers.first
         wrapped, attention = first.around_attention, first.attention
         plain = isinstance(wrapped.norm, LayerNorm) and wrapped.residual
-        return plain and attention.head_width == attention.value_width
+        local = type(attention.output.weight) is nn.Parameter  # not sharded among processes: then modules gather them
+        return plain and local and attention.head_width == attention.value_width
 
-    @staticmethod
-    def _weights(layer: EncoderLayer) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
-        parts = [layer.around_attention.norm, layer.attention.query_key_value, layer.attention.output]
-        hidden = (
-            [layer.around_feedforward.norm, layer.feedforward.expand, layer.feedforward.contract]
-            if layer.has_feedforward
-            else []
-        )
-        first, second = (tuple(t for part in some for t in (part.weight, part.bias)) for some in (parts, hidden))
-        return first, second
+    @property
+    def current(self) -> bool:
+        """Whether the weights are still the modules' parameters: load_state_dict(assign=True) and FSDP replace them."""
+        return all(owner[name] is weight for owner, name, weight in self._owners)
 
-    def __call__(self, x: Tensor, cache: KeyValueCache | None = None, mask: Tensor | None = None) -> Tensor:
-        """Return (R, n, D) of x (R, n, D), which continues what is cached; without a cache, mask says who may look."""
+    def _weights(self, layer: EncoderLayer) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
+        attention: list[Weighted] = [
+            layer.around_attention.norm,
+            layer.attention.query_key_value,
+            layer.attention.output,
+        ]
+        feedforward: list[Weighted] = []
+        if layer.has_feedforward:
+            feedforward = [layer.around_feedforward.norm, layer.feedforward.expand, layer.feedforward.contract]
+        return self._parameters(*attention), self._parameters(*feedforward)
+
+    def _parameters(self, *modules: Weighted) -> tuple[Tensor, ...]:
+        """Return weight and bias of each module."""
+        for module in modules:
+            self._owners += [(module._parameters, "weight", module.weight), (module._parameters, "bias", module.bias)]
+        return tuple(weight for module in modules for weight in (module.weight, module.bias))
+
+    def __call__(self, x: Tensor, cache: KeyValues | None = None, mask: Tensor | None = None) -> Tensor:
+        """Return (R, n, D) of x (R, n, D), which continues what is cached; without a cache, mask is that of attention."""
         rows, new = x.shape[:2]
         heads, scale, pre = self.heads, self.scale, self.pre
         shape, epsilon = (self.width,), self.epsilon

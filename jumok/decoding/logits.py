@@ -1,4 +1,4 @@
-"""What a search asks of logits: their log-sums and the largest few of each row.
+"""What a search needs of logits: the log-sum and the largest few of each row.
 
 Both are read once by kernels in C where there are any, else by torch.
 """
@@ -8,7 +8,7 @@ from torch import Tensor
 
 from jumok.native import kernels as native
 
-# R rows · V vocabulary
+# R hypotheses · V vocabulary
 
 BLOCKS = 8  # columns that likeliest() folds into one
 

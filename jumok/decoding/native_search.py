@@ -1,4 +1,4 @@
-"""A beam search of a Transformer in C: many steps in one call (native/searching.c).
+"""A beam search of a TextDecoder in C: many steps in one call (native/searching.c).
 
 open hypotheses → [decoder, choices, hypotheses moved]* → those still open, and those that have ended
 
@@ -6,8 +6,10 @@ Python would take longer for the bookkeeping of a small model's step than the st
 """
 
 import ctypes
+from collections.abc import Sequence
 
 import torch
+from torch import Tensor
 
 from jumok.decoding.native_step import NativeStep
 from jumok.decoding.state import AttendingState
@@ -16,26 +18,33 @@ from jumok.nn.model import EndedHypotheses, OpenHypotheses, SearchRequest, Searc
 
 # N sentences · W hypotheses of each · R = N × W hypotheses · T room for tokens · E hypotheses that have ended
 
+WORK = 50_000_000_000  # products of two numbers in one call, about a second: Ctrl-C waits for its end
+OPEN = ("next", "length", "total", "tokens", "log_probabilities", "longest", "ended")  # the fields of OpenHypotheses
 
-class _Search(ctypes.Structure):
-    """struct search of searching.c."""
+
+class _RequestArguments(ctypes.Structure):
+    """struct search_request of searching.c."""
 
     _fields_ = (
-        *((name, ctypes.c_int) for name in ("width", "sentences", "steps", "least", "nevers", "room")),
+        *((name, ctypes.c_int) for name in ("width", "steps", "until", "never_count")),
         ("end", ctypes.c_int64),
-        *(
-            (name, ctypes.c_void_p)
-            for name in (
-                *("never", "shortlist", "sentence", "longest", "ended"),
-                *("next", "length", "tokens", "total", "log_probabilities"),
-            )
-        ),
-        ("done", ctypes.c_int),
-        *((f"done_{name}", ctypes.c_void_p) for name in ("sentence", "length", "tokens", "total", "log_probabilities")),
+        *((name, ctypes.c_void_p) for name in ("never", "shortlist")),
     )
 
 
-WORK = 50_000_000_000  # products of two numbers in one call, about a second: Ctrl-C waits for its end
+class _OpenArguments(ctypes.Structure):
+    """struct open_hypotheses of searching.c."""
+
+    _fields_ = (
+        *((name, ctypes.c_int) for name in ("sentences", "room")),
+        *((name, ctypes.c_void_p) for name in ("sentence", *OPEN)),
+    )
+
+
+class _EndedArguments(ctypes.Structure):
+    """struct ended_hypotheses of searching.c."""
+
+    _fields_ = (("count", ctypes.c_int), *((name, ctypes.c_void_p) for name in EndedHypotheses._fields))
 
 
 def search_on(
@@ -45,34 +54,42 @@ def search_on(
     library = kernels()
     assert library is not None
     sentences, room = len(hypotheses.longest), hypotheses.tokens.shape[1]
-    sentence, length = torch.arange(sentences), state.cache.lengths.clone()
+    sentence, length = torch.arange(sentences), hypotheses.length
     step.describe_projection(state)
     steps = min(request.steps, 1 + WORK // (len(hypotheses.next) * step.size))
-    rows = step.describe(hypotheses.next, length, sentence, state, more=steps)
+    arguments = step.describe(hypotheses.next, length, sentence, state, steps=steps)
     most = 3 * request.width * sentences  # a beam that ends, a beam that ends in the step after it, a beam that is cut
-    done = EndedHypotheses(
+    ended = EndedHypotheses(
         torch.empty(most, dtype=torch.int64), torch.empty(most, dtype=torch.int64), torch.empty(most),
         torch.empty(most, room, dtype=torch.int64), torch.empty(most, room),
     )  # fmt: skip
     never = torch.tensor(request.never, dtype=torch.int64)
-    search = _Search(
-        width=request.width, sentences=sentences, steps=steps, least=request.sentences, nevers=len(never), room=room,
-        end=request.end, never=never.data_ptr(),
-        shortlist=None if request.shortlist is None else request.shortlist.data_ptr(),
-        sentence=sentence.data_ptr(), longest=hypotheses.longest.data_ptr(), ended=hypotheses.ended.data_ptr(),
-        next=hypotheses.next.data_ptr(), length=length.data_ptr(), tokens=hypotheses.tokens.data_ptr(),
-        total=hypotheses.total.data_ptr(), log_probabilities=hypotheses.log_probabilities.data_ptr(),
-        **{f"done_{name}": tensor.data_ptr() for name, tensor in done._asdict().items()},
+    shortlist = None if request.shortlist is None else request.shortlist.data_ptr()
+    asked = _RequestArguments(
+        width=request.width, steps=steps, until=request.until, never_count=len(never), end=request.end,
+        never=never.data_ptr(), shortlist=shortlist,
     )  # fmt: skip
-    if library.search_on(ctypes.byref(step.model), ctypes.byref(rows), ctypes.byref(search)) < 0:
+    given = _OpenArguments(sentences, room, *_addresses([sentence, *(getattr(hypotheses, name) for name in OPEN)]))
+    found = _EndedArguments(0, *_addresses(ended))
+    if library.search_on(*(ctypes.byref(each) for each in (step.decoder, arguments, asked, given, found))) < 0:
         raise MemoryError("no memory for a search; use a smaller --batch-size")
-    left, sentence = search.sentences * request.width, sentence[: search.sentences]
-    open_still = OpenHypotheses(
-        *(
-            tensor[:left]
-            for tensor in (hypotheses.next, hypotheses.total, hypotheses.tokens, hypotheses.log_probabilities)
-        ),
-        *(tensor[: search.sentences] for tensor in (hypotheses.longest, hypotheses.ended)),
+    left, sentence = given.sentences * request.width, sentence[: given.sentences]
+    still_open = OpenHypotheses(
+        next=hypotheses.next[:left],
+        length=hypotheses.length[:left],
+        total=hypotheses.total[:left],
+        tokens=hypotheses.tokens[:left],
+        log_probabilities=hypotheses.log_probabilities[:left],
+        longest=hypotheses.longest[: given.sentences],
+        ended=hypotheses.ended[: given.sentences],
     )
-    ended = EndedHypotheses(*(tensor[: search.done] for tensor in done))
-    return SearchResult(open_still, state.moved(length[:left], sentence), sentence, ended)
+    return SearchResult(
+        still_open,
+        state.moved(still_open.length, sentence),
+        sentence,
+        EndedHypotheses(*(tensor[: found.count] for tensor in ended)),
+    )
+
+
+def _addresses(tensors: Sequence[Tensor]) -> list[int]:
+    return [tensor.data_ptr() for tensor in tensors]

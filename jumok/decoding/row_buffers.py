@@ -1,8 +1,8 @@
-"""Tensors with a row each that stay where they are: a row is copied only where another takes its place.
+"""Tensors with a row for each hypothesis, kept in place: a row is copied only where it replaces another.
 
-rows 0 1 2 3 4, of which 0 3 3 4 go on as 0 3 4 3 → in place: 3 moves to 1, 4 stays behind as 2's successor, …
+select rows 0 3 2 of 0 1 2 3 → row 3 is copied over row 1; rows 0 and 2 stay where they are
 
-A search drops, repeats and adds rows at every step, and copying all that a decoder remembers would take longer than
+A search drops, repeats and adds hypotheses at every step, and copying all that a decoder remembers would take longer than
 the decoder itself.
 """
 
@@ -16,7 +16,7 @@ from jumok.native import kernels as native
 
 # R rows · C capacity: places of a row
 
-GROWTH = 16  # places more, at least, when a row has no more room
+GROWTH = 16  # least number of places that are added when a row is full
 
 
 class RowBuffers:
@@ -82,7 +82,7 @@ class RowBuffers:
 
 
 def blank(shape: Sequence[int], *, like: Tensor) -> Tensor:
-    """Return zeros of this shape; on a CPU, memory that nobody writes to costs nothing."""
+    """Return zeros of this shape; on a CPU, untouched pages cost no memory and no time."""
     if like.device.type == "cpu" and like.dtype == torch.float32:
         return torch.from_numpy(np.zeros(shape, dtype=np.float32))  # calloc, where torch would write every zero
     return like.new_zeros(*shape)

@@ -1,9 +1,9 @@
-"""One hypothesis a row: the likeliest token (greedy), or one drawn at random.
+"""Hypotheses that never split: each takes its likeliest token (greedy), or one drawn at random.
 
-logits (R, V) → shortlist (temperature, top-k, top-p, min-p) → a token a row → rows that go on, rows that close
+logits (R, V) → truncated (temperature, top-k, top-p, min-p) → a token for each → hypotheses that go on or end
 
-Every row of every sentence has random numbers of its own, keyed by (seed, sentence, copy), so an answer does not
-depend on its neighbours in the batch. A token is drawn by inverting the cumulated distribution at such a number.
+Every hypothesis has random numbers of its own, keyed by (seed, request, copy), so an answer does not depend on its
+neighbours in the batch. A token is drawn by inverting the cumulated distribution at such a number.
 """
 
 import numpy as np
@@ -11,13 +11,13 @@ import torch
 from torch import Tensor
 
 from jumok.config import DecodingConfig
-from jumok.decoding.hypotheses import Choice, Rows, Step
+from jumok.decoding.hypotheses import Chosen, Continuations, Hypotheses
 from jumok.decoding.logits import likeliest, log_sums
 
-# R rows · V vocabulary · K tokens on the shortlist · C choices
+# R hypotheses · V vocabulary · K tokens that may be drawn
 
 NUCLEUS = 256  # likeliest tokens tried for top-p before the whole vocabulary is sorted
-NOBODY = Choice(torch.zeros(0, dtype=torch.int64), torch.zeros(0, dtype=torch.int64), torch.zeros(0))
+NOBODY = Continuations(torch.zeros(0, dtype=torch.int64), torch.zeros(0, dtype=torch.int64), torch.zeros(0))
 BELOW_ONE = 1.0 - 2.0**-23  # times any float32 total is still below that total
 COLDEST = 1e-6  # temperature: logits divided by less would overflow, and this is greedy already
 
@@ -25,55 +25,64 @@ COLDEST = 1e-6  # temperature: logits divided by less would overflow, and this i
 class Greedy:
     """Take the likeliest token, always."""
 
-    rows_each = 1
+    width = 1
+    likeliest = True
 
     def __init__(self, *, end: int) -> None:
         self.end = end
 
-    def begin(self, rows: Rows) -> None:
-        """Prepare rows of new sentences."""
+    def begin(self, hypotheses: Hypotheses) -> None:
+        """Prepare the hypotheses of new sentences: there is nothing to do."""
 
-    def advance(self, logits: Tensor, normaliser: Tensor, rows: Rows, words: Tensor | None = None) -> Step:
-        """Choose a token a row from constrained logits (R, V), whose log-sum was normaliser (R,).
+    def advance(
+        self, logits: Tensor, normaliser: Tensor, hypotheses: Hypotheses, shortlist: Tensor | None = None
+    ) -> Chosen:
+        """Choose a token for each hypothesis from constrained logits (R, V), whose log-sum was normaliser (R,).
 
-        words (V,) are the tokens that logits are of, where not of the whole vocabulary.
+        shortlist (V,) is the token of each column; None: columns are tokens.
         """
-        values, places = likeliest(logits, 1)
-        tokens = places.cpu() if words is None else words[places.cpu()]
-        return settle(values - normaliser[:, None], tokens=tokens, rows=rows, end=self.end)
+        values, columns = likeliest(logits, 1)
+        tokens = columns.cpu() if shortlist is None else shortlist[columns.cpu()]
+        return settle(values - normaliser[:, None], tokens=tokens, hypotheses=hypotheses, end=self.end)
 
 
 class Sampler:
-    """Draw tokens at random: n_best independent hypotheses a sentence."""
+    """Draw tokens at random: n_best independent hypotheses for each sentence."""
+
+    likeliest = False
 
     def __init__(self, options: DecodingConfig, *, end: int) -> None:
         self.options = options
         self.end = end
-        self.rows_each = options.n_best
+        self.width = options.n_best
 
-    def begin(self, rows: Rows) -> None:
-        """Give rows of new sentences their random numbers."""
-        noise = np.zeros((len(rows), int(rows.longest.max())), dtype=np.float32)
-        for row, (sentence, longest) in enumerate(zip(rows.sentence.tolist(), rows.longest.tolist(), strict=True)):
-            generator = np.random.default_rng([self.options.seed, sentence, row % self.rows_each])
+    def begin(self, hypotheses: Hypotheses) -> None:
+        """Give the hypotheses of new sentences their random numbers."""
+        noise = np.zeros((len(hypotheses), int(hypotheses.longest.max())), dtype=np.float32)
+        keys = zip(hypotheses.sentence.tolist(), hypotheses.longest.tolist(), strict=True)
+        for row, (sentence, longest) in enumerate(keys):
+            generator = np.random.default_rng([self.options.seed, sentence, row % self.width])
             noise[row, :longest] = generator.random(longest)
-        rows.noise = torch.from_numpy(noise).clamp_(max=BELOW_ONE)
+        hypotheses.noise = torch.from_numpy(noise).clamp_(max=BELOW_ONE)
 
-    def advance(self, logits: Tensor, normaliser: Tensor, rows: Rows, words: Tensor | None = None) -> Step:
-        """Draw a token a row from constrained logits (R, V), whose log-sum was normaliser (R,)."""
-        assert words is None, "DecodingConfig refuses a shortlist where tokens are drawn"
+    def advance(
+        self, logits: Tensor, normaliser: Tensor, hypotheses: Hypotheses, shortlist: Tensor | None = None
+    ) -> Chosen:
+        """Draw a token for each hypothesis from constrained logits (R, V), whose log-sum was normaliser (R,)."""
+        assert shortlist is None, "DecodingConfig refuses a shortlist where tokens are drawn"
         options = self.options
-        noise = rows.noise.gather(1, rows.length[:, None]).to(logits.device)
+        noise = hypotheses.noise.gather(1, hypotheses.length[:, None]).to(logits.device)
         cooled = logits / max(options.temperature, COLDEST)
-        weights, shortlisted = shortlist(cooled, top_k=options.top_k, top_p=options.top_p)
+        weights, kept = truncate(cooled, top_k=options.top_k, top_p=options.top_p)
         if options.min_p:
             weights = weights.masked_fill(weights < options.min_p * weights.amax(dim=1, keepdim=True), 0.0)
         drawn = draw(weights, noise)
-        tokens = drawn if shortlisted is None else shortlisted.gather(1, drawn)
-        return settle(logits.gather(1, tokens) - normaliser[:, None], tokens=tokens, rows=rows, end=self.end)
+        tokens = drawn if kept is None else kept.gather(1, drawn)
+        log_probabilities = logits.gather(1, tokens) - normaliser[:, None]
+        return settle(log_probabilities, tokens=tokens, hypotheses=hypotheses, end=self.end)
 
 
-def shortlist(logits: Tensor, *, top_k: int, top_p: float) -> tuple[Tensor, Tensor | None]:
+def truncate(logits: Tensor, *, top_k: int, top_p: float) -> tuple[Tensor, Tensor | None]:
     """Return weights (R, K) to draw by and their tokens (R, K), best first; no tokens: the whole vocabulary."""
     vocabulary = logits.shape[1]
     if not top_k and top_p == 1.0:
@@ -96,10 +105,10 @@ def draw(weights: Tensor, noise: Tensor) -> Tensor:
     return torch.searchsorted(cumulated, noise * cumulated[:, -1:], right=True)
 
 
-def settle(log_probabilities: Tensor, *, tokens: Tensor, rows: Rows, end: int) -> Step:
-    """Return what happens to rows that write tokens (R, 1): those at the end, or at full length, close."""
-    choice = Choice(torch.arange(len(rows)), tokens[:, 0].cpu(), log_probabilities[:, 0].cpu())
-    closing = (choice.tokens == end) | (rows.length + 1 >= rows.longest)
-    if not closing.any():
-        return Step(going=choice, closing=NOBODY)
-    return Step(going=choice.keep(~closing), closing=choice.keep(closing))
+def settle(log_probabilities: Tensor, *, tokens: Tensor, hypotheses: Hypotheses, end: int) -> Chosen:
+    """Return what happens to hypotheses that write tokens (R, 1): those at the end, or at full length, end."""
+    chosen = Continuations(torch.arange(len(hypotheses)), tokens[:, 0].cpu(), log_probabilities[:, 0].cpu())
+    ending = (chosen.tokens == end) | (hypotheses.length + 1 >= hypotheses.longest)
+    if not ending.any():
+        return Chosen(chosen, NOBODY)
+    return Chosen(chosen.keep(~ending), chosen.keep(ending))

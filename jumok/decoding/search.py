@@ -1,311 +1,303 @@
-"""A batch of hypotheses in the making: what a search does with it from one token to the next.
+"""A search that takes requests while it runs: what happens to hypotheses from one token to the next.
 
-encode → prefill (start and prefix) → [extend → constrain → choose → select rows]* → hypotheses
+add → waiting → encode → prefill (start and prefix) → [extend → constrain → choose → select]* → finished → take
 
-- A strategy (beam.py, sampling.py) chooses; constraints.py forbids; this file keeps the books.
-- A decoder that can search by itself (decoding/frontier.py) does so, as long as nothing asks for a look at every step.
-- The books (Rows) live on the CPU, where they are small; logits and states stay on the model's device.
+- A strategy (strategy.py) chooses; constraints.py forbids; this file does the bookkeeping.
+- A decoder that can search by itself (native_search.py) does so, as long as nothing else must be done at every step.
+- Hypotheses live on the CPU, where they are small; logits and states stay on the model's device.
+
+Requests can be added, dropped and taken between any two steps. What others of the batch do changes no answer, but for
+shortlists: requests that run side by side share theirs.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Generic
 
 import torch
 from torch import Tensor
 
 from jumok.config import DecodingConfig
-from jumok.decoding.beam import Beam
 from jumok.decoding.constraints import Constraints
-from jumok.decoding.hypotheses import Choice, Hypothesis, Rows, Step
+from jumok.decoding.hypotheses import Continuations, Hypotheses, Hypothesis
 from jumok.decoding.logits import log_sums
-from jumok.decoding.sampling import Greedy, Sampler
+from jumok.decoding.requests import InputT, Marks, Request
+from jumok.decoding.scoring import coverage, scored
+from jumok.decoding.strategy import choose_strategy
 from jumok.errors import ConfigError
-from jumok.nn.model import Decoder, DecoderState, OpenHypotheses, SearchRequest
+from jumok.nn.model import BatchT, Decoder, EndedHypotheses, Memory, SearchRequest, StateT
 
-# B new sentences · R rows · T room for tokens · P longest prefix · S source · n tokens at once · V vocabulary
+# R hypotheses · S source · n tokens at once · V columns of the logits: the vocabulary, or a shortlist of it · K its tokens
 
-# As Decoder[Any, Any].extend, and the source attention (R, n, S) behind each logit, averaged over heads and layers.
-ObservedExtend = Callable[[Tensor, Any], tuple[Tensor, Any, Tensor]]
+# As Decoder.extend, and the source attention (R, n, S) behind each logit, averaged over heads and layers.
+ObservedExtend = Callable[[Tensor, StateT], tuple[Tensor, StateT, Tensor]]
 
-AT_ONCE = 32  # steps that a decoder may search by itself: as many places are made room for
-UNSEEN = 1e-6  # least attention that coverage counts, so that its logarithm exists
-
-
-class Strategy(Protocol):
-    """What chooses the next tokens."""
-
-    rows_each: int
-
-    def begin(self, rows: Rows) -> None:
-        """Prepare rows of new sentences, rows_each of them a sentence."""
-
-    def advance(self, logits: Tensor, normaliser: Tensor, rows: Rows, words: Tensor | None = None) -> Step:
-        """Choose from constrained logits (R, V) of words (V,), of all where None; their log-sum was normaliser (R,)."""
+AT_ONCE = 32  # steps that a decoder may search by itself: the key-value cache gets room for as many tokens
 
 
-class Search:
-    """A batch of hypotheses in the making, and those that are found."""
+@dataclass
+class Running(Generic[StateT]):
+    """The batch of a search."""
+
+    hypotheses: Hypotheses
+    state: StateT
+    shortlist: Tensor | None  # (K,) the token of each column of the logits, ascending; None: columns are tokens
+
+
+class Search(Generic[InputT, BatchT, StateT]):
+    """Requests that wait, those that run side by side, and the answers of those that are finished."""
 
     def __init__(
         self,
-        decoder: Decoder[Any, Any],
-        inputs: Sequence[Any],
+        decoder: Decoder[BatchT, StateT],
         *,
-        collate: Callable[[Sequence[Any]], Any],
-        lengths: Sequence[int],
+        collate: Callable[[Sequence[InputT]], BatchT],
         options: DecodingConfig,
-        start: int,
-        end: int,
-        pad: int,
-        prefixes: Sequence[Sequence[int]] | None = None,
-        limit: int = 0,
-        observed_extend: ObservedExtend | None = None,
-        shortlists: Sequence[Tensor] | None = None,
-        special_start: bool = True,
+        marks: Marks,
+        observed_extend: ObservedExtend[StateT] | None = None,
     ) -> None:
-        assert not getattr(decoder, "training", False), "call decoder.eval() first: dropout would change every answer"
-        assert len(lengths) == len(inputs), f"{len(lengths)} lengths for {len(inputs)} inputs"
-        assert prefixes is None or len(prefixes) == len(inputs), "a prefix for each input, or none at all"
+        assert not decoder.training, "call decoder.eval() first: dropout would change every answer"
         if options.coverage_penalty and observed_extend is None:
             raise ConfigError(
                 f"coverage_penalty = {options.coverage_penalty} needs attention over the source, and this model has no "
                 "source attention to cover; set coverage_penalty = 0"
             )
-        self.decoder, self.inputs, self.collate, self.options = decoder, inputs, collate, options
-        self.start, self.end = start, end
-        self.prefixes = prefixes if prefixes is not None else [()] * len(inputs)
-        self.longest = [_longest(length, options, limit=limit) for length in lengths]
-        for prefix, longest in zip(self.prefixes, self.longest, strict=True):
-            _check_prefix(prefix, longest, end=end)
+        self.decoder, self.collate, self.options, self.marks = decoder, collate, options, marks
         self.observed_extend = observed_extend if options.coverage_penalty else None
-        self.shortlists = shortlists
-        self.words: Tensor | None = None  # (K,): the tokens that logits are of, in order; None: of all
-        self.constraints = Constraints(
-            start if special_start else pad,
-            end,
-            pad,
-            options.min_length,
-            options.no_repeat_ngram,
-            options.repetition_penalty,
+        self.constraints = Constraints(marks, options.min_length, options.no_repeat_ngram, options.repetition_penalty)
+        self.strategy = choose_strategy(options, end=marks.end)
+        self.decoder_may_search = self.strategy.likeliest and self.constraints.none and self.observed_extend is None
+        self.takes_shortlists = decoder.restrictable and not (
+            options.sample or options.no_repeat_ngram or options.repetition_penalty > 1.0
         )
-        self.strategy = choose_strategy(options, end=end)
-        self.by_itself = (  # whether nothing asks for a look at every step
-            isinstance(self.strategy, Greedy | Beam) and self.constraints.plain and self.observed_extend is None
-        )
-        self.at_once = AT_ONCE
-        self.found: list[list[Hypothesis]] = [[] for _ in inputs]
-        self.rows: Rows | None = None
-        self.state: DecoderState | None = None
-        self.next: Tensor = torch.zeros(0, dtype=torch.int64)  # (R,): tokens chosen, not yet fed to the decoder
-        self.running = 0  # sentences that have rows
+        self.steps_at_once = AT_ONCE
+        self.batch: Running[StateT] | None = None
+        self._count = 0  # requests so far: the next one's id
+        self._requests: dict[int, Request[InputT]] = {}  # that wait or run
+        self._waiting: deque[int] = deque()
+        self._running: list[int] = []
+        self._ended: dict[int, list[Hypothesis]] = {}  # hypotheses of requests that run
+        self._answers: dict[int, list[Hypothesis]] = {}  # of requests that are finished
+        self._finished: list[int] = []  # in the step that is being taken
+
+    @property
+    def busy(self) -> bool:
+        """Whether a request waits or runs."""
+        return bool(self._requests)
 
     @property
     def room(self) -> int:
-        """How many more sentences the batch can take."""
-        return self.options.batch_size - self.running
+        """How many more requests the batch can take."""
+        return self.options.batch_size - len(self._running)
 
-    def admit(self, indices: Sequence[int]) -> None:
-        """Encode new sentences, choose their first tokens and join them to those that run."""
-        memory = self.decoder.encode(self.collate([self.inputs[index] for index in indices]))
-        rows = self._open(indices, mask=memory.mask)
-        shared = int(rows.prefix_length.min())  # this much of the prefixes in one go, the rest token by token
-        words = self._words(indices)
-        state = self._restrict(self.decoder.start(memory), words)
-        width = self.strategy.rows_each
-        if (
-            self.by_itself and not shared and (width == 1 or len(rows) == 1)
-        ):  # else too many equal rows would read the start
-            copies = torch.arange(len(rows)).repeat_interleave(width)
-            rows, state, chosen = rows.select(copies), state.select(copies), torch.full((len(copies),), self.start)
-            self.strategy.begin(rows)
-        else:
-            rows, state, chosen = self._first(rows, state, words, shared=shared, device=memory.mask.device)
-            if not len(rows):
-                return
-        if self.rows is not None and self.state is not None:
-            rows, state = self.rows.join(rows), self.state.join(state)
-            words = self._words(sorted(set(rows.sentence.tolist())))
-            state = self._restrict(state, words)
-        self.words = words
-        self._run(rows, state, torch.cat([self.next, chosen]))
+    def add(self, requests: Sequence[Request[InputT]]) -> list[int]:
+        """Let requests wait behind those that wait already, the longest of them first; return their ids."""
+        for request in requests:
+            assert request.shortlist is None or self.takes_shortlists, "not with this decoder or these options"
+            request.check(self.options, self.marks, limit=self.decoder.limit)
+        ids = list(range(self._count, self._count + len(requests)))
+        self._count += len(requests)
+        self._requests |= zip(ids, requests, strict=True)
+        self._waiting.extend(sorted(ids, key=lambda each: (self._requests[each].length, each), reverse=True))
+        return ids
 
-    def _first(
-        self, rows: Rows, state: Any, words: Tensor | None, *, shared: int, device: torch.device
-    ) -> tuple[Rows, Any, Tensor]:
-        """Read the start and so much of the prefixes; return the rows that go on, their state and first tokens."""
-        start = torch.full((len(rows), 1), self.start)
-        tokens = torch.cat([start, rows.prefix[:, :shared]], dim=1).to(device)
-        logits, state = self._extend(tokens, state, rows)
+    @torch.inference_mode()
+    def drop(self, ids: Iterable[int]) -> None:
+        """Forget requests, whether they wait, run or are finished; ids that are not there any more change nothing."""
+        dropped = set(ids)
+        for each in dropped:
+            self._requests.pop(each, None)
+            self._ended.pop(each, None)
+            self._answers.pop(each, None)
+        self._waiting = deque(each for each in self._waiting if each not in dropped)
+        if self.batch is None or dropped.isdisjoint(self._running):
+            return
+        self._running = [each for each in self._running if each not in dropped]
+        sentence = self.batch.hypotheses.sentence
+        kept = torch.isin(sentence, torch.tensor(self._running, dtype=torch.int64)).nonzero()[:, 0]
+        if not len(kept):
+            self.batch = None
+            return
+        self.batch.hypotheses, self.batch.state = self.batch.hypotheses.select(kept), self.batch.state.select(kept)
+
+    def take(self, request: int) -> list[Hypothesis]:
+        """Return the n best hypotheses of a finished request, best first, and forget it."""
+        if request not in self._answers:
+            state = "not finished yet" if request in self._requests else "not in the search"
+            raise KeyError(f"request {request} is {state}")
+        return self._answers.pop(request)
+
+    def so_far(self, request: int, first: int = 0) -> list[tuple[int, float]]:
+        """Return the tokens of a running request's best hypothesis and their log-probabilities, from place first on."""
+        if request not in self._running or self.batch is None:
+            return []
+        hypotheses = self.batch.hypotheses
+        row = int(hypotheses.total.masked_fill(hypotheses.sentence != request, -torch.inf).argmax())
+        places = row, slice(first, int(hypotheses.length[row]))
+        return list(zip(hypotheses.tokens[places].tolist(), hypotheses.log_probabilities[places].tolist(), strict=True))
+
+    @torch.inference_mode()
+    def step(self) -> list[int]:
+        """Admit waiting requests once a quarter of the batch is free, else write on; return the requests finished by it.
+
+        One token is written to each hypothesis, or more where the decoder searches by itself.
+        """
+        self._finished = []
+        size = self.options.batch_size
+        if self._waiting and (self.batch is None or 4 * self.room >= size):
+            self._admit([self._waiting[place] for place in range(min(self.room, len(self._waiting)))])
+        elif self.batch is not None:
+            self._advance(self.batch, until=size - -(-size // 4) if self._waiting else 0)
+        return self._finished
+
+    def _admit(self, ids: list[int]) -> None:
+        """Encode waiting requests, choose their first tokens and join them to those that run."""
+        requests = [self._requests[each] for each in ids]
+        memory = self.decoder.encode(self.collate([request.input for request in requests]))
+        self._ended |= {each: [] for each in ids}
+        fresh = self._begin(ids, requests, memory)
+        for _ in ids:  # only now: requests that cannot be read go on waiting, and can be dropped
+            self._waiting.popleft()
+        self._running += ids
+        if fresh is None or self.batch is None:
+            self._run(fresh or self.batch)
+            return
+        hypotheses = self.batch.hypotheses.join(fresh.hypotheses)
+        state, shortlist = self.batch.state.join(fresh.state), self._shortlist(set(hypotheses.sentence.tolist()))
+        if shortlist is not None or fresh.shortlist is not None or self.batch.shortlist is not None:
+            state = self.decoder.restrict(state, shortlist)
+        self._run(Running(hypotheses, state, shortlist))
+
+    def _begin(self, ids: list[int], requests: Sequence[Request[InputT]], memory: Memory) -> Running[StateT] | None:
+        """Return new requests as a batch of their own, or None where their first tokens were their last."""
+        source = memory.mask.cpu() if self.observed_extend is not None else memory.mask.new_zeros(len(ids), 0).cpu()
+        longest = [request.longest(self.options, limit=self.decoder.limit) for request in requests]
+        prefixes = [request.prefix for request in requests]
+        hypotheses = Hypotheses.empty(ids, start=self.marks.start, longest=longest, prefixes=prefixes, source=source)
+        shared = min(len(prefix) for prefix in prefixes)  # so much of the prefixes in one go, the rest token by token
+        state, shortlist = self.decoder.start(memory), self._shortlist(ids)
+        if shortlist is not None:
+            state = self.decoder.restrict(state, shortlist)
+        width = self.strategy.width
+        copies = torch.arange(len(ids)).repeat_interleave(width)
+        if self.decoder_may_search and not shared and (width == 1 or len(ids) == 1):
+            # The decoder reads the start by itself; with more sentences, too many equal hypotheses would read it.
+            hypotheses, state = hypotheses.select(copies), state.select(copies)
+            self.strategy.begin(hypotheses)
+            return Running(hypotheses, state, shortlist)
+        logits, state = self._read(hypotheses, state, shortlist, shared=shared, device=memory.mask.device)
+        hypotheses = hypotheses.select(copies)
+        self.strategy.begin(hypotheses)
+        continuing = self._choose(logits.float()[copies.to(logits.device)], hypotheses, shortlist)
+        if not len(continuing.parents):
+            return None
+        state = state.select(copies[continuing.parents])
+        return Running(hypotheses.follow(continuing), state, shortlist)
+
+    def _read(
+        self, hypotheses: Hypotheses, state: StateT, shortlist: Tensor | None, *, shared: int, device: torch.device
+    ) -> tuple[Tensor, StateT]:
+        """Read the start and so much of the prefixes; return the logits (R, V) behind them and the state."""
+        prefix = hypotheses.prefix[:, :shared].contiguous()
+        logits, state = self._extend(torch.cat([hypotheses.next[:, None], prefix], dim=1).to(device), state, hypotheses)
         if shared:
             given = logits[:, :-1].float()
-            places = tokens[:, 1:] if words is None else torch.searchsorted(words, rows.prefix[:, :shared].contiguous())
-            chosen = given.gather(2, places.to(given.device)[..., None])[..., 0]
-            log_probabilities = chosen - log_sums(given.flatten(0, 1)).view_as(chosen)  # as in every later step
-            rows.tokens[:, :shared] = rows.prefix[:, :shared]
-            rows.log_probabilities[:, :shared] = log_probabilities.cpu()
-            rows.total = log_probabilities.sum(dim=1).cpu()
-            rows.length = rows.length + shared
-        copies = torch.arange(len(rows)).repeat_interleave(self.strategy.rows_each)
-        rows = rows.select(copies)
-        self.strategy.begin(rows)
-        going = self._choose(logits[:, -1].float()[copies.to(logits.device)], rows, words)
-        if not len(going.parents):
-            return rows.select(going.parents), state, going.tokens
-        return rows.follow(going), state.select(copies[going.parents]), going.tokens
+            columns = prefix if shortlist is None else torch.searchsorted(shortlist, prefix)
+            chosen = given.gather(2, columns.to(given.device)[..., None])[..., 0]
+            log_probabilities = (chosen - log_sums(given.flatten(0, 1)).view_as(chosen)).cpu()  # as in every later step
+            hypotheses.tokens[:, :shared] = prefix
+            hypotheses.log_probabilities[:, :shared] = log_probabilities
+            hypotheses.total = log_probabilities.sum(dim=1)
+            hypotheses.length = hypotheses.length + shared
+        return logits[:, -1], state
 
-    def step(self, until: int = 0) -> None:
-        """Write one more token to every row, or go on until so few sentences are left, where the decoder can by itself."""
-        assert self.rows is not None
-        assert self.state is not None
-        rows, state, old = self.rows, self.state, len(self.rows)
-        if self._search_on(rows, state, until=until):
+    def _advance(self, batch: Running[StateT], *, until: int) -> None:
+        """Write one more token to every hypothesis, or search until so few sentences are left, where the decoder can."""
+        if self._search_on(batch, until=until):
             return
-        logits, state = self._extend(self.next[:, None], state, rows)
-        going = self._choose(logits[:, -1].float(), rows, self.words).in_place(old, self.strategy.rows_each)
-        if not len(going.parents):
-            self._run(None, None, going.tokens)
-            return
-        if going.unmoved(old):  # as nearly always when one hypothesis a sentence is written: nothing to count again
-            self.rows, self.state, self.next = rows.follow(going), state, going.tokens
+        hypotheses, count = batch.hypotheses, len(batch.hypotheses)
+        logits, state = self._extend(hypotheses.next[:, None], batch.state, hypotheses)
+        continuing = self._choose(logits[:, -1].float(), hypotheses, batch.shortlist)
+        continuing = continuing.in_place(count, self.strategy.width)
+        if not len(continuing.parents):
+            self._run(None)
+        elif continuing.unmoved(count):  # nearly always where hypotheses never split: nothing to move or count
+            batch.hypotheses, batch.state = hypotheses.follow(continuing), state
         else:
-            self._run(rows.follow(going), state.select(going.parents), going.tokens)
+            self._run(Running(hypotheses.follow(continuing), state.select(continuing.parents), batch.shortlist))
 
-    def _search_on(self, rows: Rows, state: DecoderState, *, until: int) -> bool:
+    def _search_on(self, batch: Running[StateT], *, until: int) -> bool:
         """Let the decoder search by itself for some steps; return whether it could."""
-        if not self.by_itself or self.at_once < 2 or bool((rows.length < rows.prefix_length).any()):
+        hypotheses, width = batch.hypotheses, self.strategy.width
+        if not self.decoder_may_search or self.steps_at_once < 2:
             return False
-        width = self.strategy.rows_each
-        hypotheses = OpenHypotheses(
-            self.next, rows.total, rows.tokens, rows.log_probabilities,
-            longest=rows.longest[::width].contiguous(), ended=rows.ended[::width].contiguous(),
-        )  # fmt: skip
-        never = self.constraints.never_among(self.words)
-        request = SearchRequest(width, self.at_once, until, self.end, never, self.words)
-        result = self.decoder.search_on(state, hypotheses, request)
+        if bool((hypotheses.length < hypotheses.prefix_length).any()):
+            return False
+        never = self.constraints.never(batch.shortlist)
+        request = SearchRequest(width, self.steps_at_once, until, self.marks.end, never, batch.shortlist)
+        result = self.decoder.search_on(batch.state, hypotheses.given(width), request)
         if result is None:
             return False
-        hypotheses, ended = result.hypotheses, result.ended
-        self._file(rows.sentence[ended.sentence * width], *ended[1:])
+        self._file(result.ended._replace(sentence=hypotheses.sentence[result.ended.sentence * width]))
         if not len(result.sentences):
-            self._run(None, None, hypotheses.next)
-            return True
-        if len(hypotheses.next) < len(rows):
-            rows = rows.select((result.sentences[:, None] * width + torch.arange(width)).flatten())
-        rows.total, rows.tokens, rows.log_probabilities = (
-            hypotheses.total,
-            hypotheses.tokens,
-            hypotheses.log_probabilities,
-        )
-        rows.ended = hypotheses.ended.repeat_interleave(width)
-        rows.length = result.state.cache.lengths.clone()
-        self._run(rows, result.state, hypotheses.next)
+            self._run(None)
+        else:
+            hypotheses = hypotheses.taken_back(result.hypotheses, result.sentences, width)
+            self._run(Running(hypotheses, result.state, batch.shortlist))
         return True
 
-    def _run(self, rows: Rows | None, state: DecoderState | None, tokens: Tensor) -> None:
-        self.rows, self.state, self.next = rows, state, tokens
-        self.running = 0 if rows is None else len(torch.unique_consecutive(rows.sentence))
+    def _run(self, batch: Running[StateT] | None) -> None:
+        """Go on with a batch; requests that are not in it any more are finished."""
+        self.batch = batch
+        running = [] if batch is None else torch.unique_consecutive(batch.hypotheses.sentence).tolist()
+        still = set(running)
+        for each in self._running:
+            if each not in still:
+                del self._requests[each]
+                ranked = sorted(self._ended.pop(each), key=lambda hypothesis: -hypothesis.score)
+                self._answers[each] = ranked[: self.options.n_best]
+                self._finished.append(each)
+        self._running = running
 
-    def _open(self, indices: Sequence[int], *, mask: Tensor) -> Rows:
-        """Return a fresh row for each sentence."""
-        prefixes = [torch.tensor(self.prefixes[index], dtype=torch.int64) for index in indices]
-        longest = torch.tensor([self.longest[index] for index in indices])
-        count, room = len(indices), int(longest.max())
-        source = mask.cpu() if self.observed_extend is not None else mask.new_zeros(count, 0).cpu()
-        return Rows(
-            sentence=torch.tensor(indices),
-            longest=longest,
-            length=torch.zeros(count, dtype=torch.int64),
-            total=torch.zeros(count),
-            ended=torch.zeros(count, dtype=torch.int64),
-            tokens=torch.zeros(count, room, dtype=torch.int64),
-            log_probabilities=torch.zeros(count, room),
-            prefix=torch.nn.utils.rnn.pad_sequence(prefixes, batch_first=True),
-            prefix_length=torch.tensor([len(prefix) for prefix in prefixes]),
-            noise=torch.zeros(count, 0),
-            covered=torch.zeros(source.shape),
-            source=source,
-        )
-
-    def _extend(self, tokens: Tensor, state: DecoderState, rows: Rows) -> tuple[Tensor, Any]:
-        """Feed tokens (R, n) to the decoder; return logits (R, n, V) and the new state."""
+    def _extend(self, tokens: Tensor, state: StateT, hypotheses: Hypotheses) -> tuple[Tensor, StateT]:
+        """Let the decoder read tokens (R, n); return logits (R, n, V) and the new state."""
         if self.observed_extend is None:
             return self.decoder.extend(tokens, state)
         logits, state, attention = self.observed_extend(tokens, state)
-        width = min(attention.shape[2], rows.covered.shape[1])  # a state may drop padding that its sentences outlived
-        rows.covered[:, :width] += attention[:, :, :width].sum(dim=1).float().cpu()
+        # A state may drop padding that its sentences outlived.
+        width = min(attention.shape[2], hypotheses.covered.shape[1])
+        hypotheses.covered[:, :width] += attention[:, :, :width].sum(dim=1).float().cpu()
         return logits, state
 
-    def _words(self, indices: Sequence[int]) -> Tensor | None:
-        """Return the tokens worth trying for some sentences, those of their prefixes included; None: all."""
-        if self.shortlists is None:
-            return None
-        forced = [token for index in indices for token in self.prefixes[index]]
-        everything = torch.cat([torch.tensor([self.end, *forced]), *(self.shortlists[index] for index in indices)])
-        tried = torch.zeros(int(everything.max()) + 1, dtype=torch.bool)
-        tried[everything] = True
-        return tried.nonzero()[:, 0]
+    def _shortlist(self, ids: Iterable[int]) -> Tensor | None:
+        """Return the union of the requests' shortlists and forced prefixes, or None for the whole vocabulary."""
+        shortlists, forced = [], [self.marks.end]
+        for request in (self._requests[each] for each in ids):
+            if request.shortlist is None:
+                return None
+            shortlists.append(request.shortlist)
+            forced += request.prefix
+        tokens = torch.cat([torch.tensor(forced), *shortlists])
+        allowed = torch.zeros(int(tokens.max()) + 1, dtype=torch.bool)
+        allowed[tokens] = True
+        return allowed.nonzero()[:, 0]
 
-    def _restrict(self, state: Any, words: Tensor | None) -> Any:
-        return state if words is None else self.decoder.restrict(state, words)
-
-    def _choose(self, logits: Tensor, rows: Rows, words: Tensor | None) -> Choice:
-        """Return what goes on after logits (R, V) of words, and file what is found. Writes into logits."""
+    def _choose(self, logits: Tensor, hypotheses: Hypotheses, shortlist: Tensor | None) -> Continuations:
+        """Return the continuations after logits (R, V), which are written into, and file hypotheses that end."""
         normaliser = log_sums(logits)
-        self.constraints.apply(logits, rows, words)
-        going, closing = self.strategy.advance(logits, normaliser, rows, words)
-        self._close(closing, rows)
-        return going
+        self.constraints.apply(logits, hypotheses, shortlist)
+        continuing, ending = self.strategy.advance(logits, normaliser, hypotheses, shortlist)
+        if len(ending.parents):
+            ended = hypotheses.select(ending.parents)
+            ended = ended.follow(ending._replace(parents=torch.arange(len(ending.parents))))
+            self._file(
+                EndedHypotheses(ended.sentence, ended.length, ended.total, ended.tokens, ended.log_probabilities),
+                covered=None if self.observed_extend is None else coverage(ended),
+            )
+        return continuing
 
-    def _close(self, closing: Choice, rows: Rows) -> None:
-        """File the rows that end with a choice."""
-        if not len(closing.parents):
-            return
-        rows = rows.select(closing.parents).follow(closing._replace(parents=torch.arange(len(closing.parents))))
-        uncovered = None
-        if self.observed_extend is not None:  # GNMT (Wu et al. 2016), section 7
-            uncovered = rows.covered.clamp(min=UNSEEN, max=1.0).log().masked_fill(~rows.source, 0.0).sum(dim=1)
-        self._file(rows.sentence, rows.length, rows.total, rows.tokens, rows.log_probabilities, uncovered=uncovered)
-
-    def _file(
-        self,
-        sentences: Tensor,
-        lengths: Tensor,
-        totals: Tensor,
-        tokens: Tensor,
-        each: Tensor,
-        *,
-        uncovered: Tensor | None = None,
-    ) -> None:
-        """Turn what ends here into hypotheses."""
-        scores = totals / lengths**self.options.length_penalty
-        if uncovered is not None:
-            scores = scores + self.options.coverage_penalty * uncovered
-        columns = (sentences, lengths, totals, scores, tokens, each)
-        for sentence, length, total, score, ids, chances in zip(*(column.tolist() for column in columns), strict=True):
-            finished = ids[length - 1] == self.end
-            words = ids[: length - 1] if finished else ids[:length]
-            self.found[sentence].append(Hypothesis(words, finished, total, score, chances[:length]))
-
-
-def choose_strategy(options: DecodingConfig, *, end: int) -> Strategy:
-    """Return what options ask for: random draws, greedy choice or a beam."""
-    if options.sample:
-        return Sampler(options, end=end)
-    if options.beam == 1:
-        return Greedy(end=end)
-    return Beam(options.beam, end=end)
-
-
-def _longest(length: int, options: DecodingConfig, *, limit: int) -> int:
-    longest = options.max_length or 2 * length + 10
-    return min(longest, limit) if limit > 0 else longest
-
-
-def _check_prefix(prefix: Sequence[int], longest: int, *, end: int) -> None:
-    if end in prefix:
-        raise ConfigError(f"a prefix must not hold the end token ({end}); cut it before: {list(prefix)}")
-    if len(prefix) >= longest:
-        raise ConfigError(
-            f"a prefix of {len(prefix)} tokens leaves no room in an answer of at most {longest}; "
-            "shorten it or raise max_length"
-        )
+    def _file(self, ended: EndedHypotheses, *, covered: Tensor | None = None) -> None:
+        """Keep hypotheses that have ended, whose sentences are ids of requests, until their requests are finished."""
+        for each, hypothesis in scored(ended, self.options, end=self.marks.end, covered=covered):
+            self._ended[each].append(hypothesis)

@@ -1,104 +1,32 @@
 """What a decoder remembers between two steps, passed in and handed back, never hidden on a module.
 
-memory (of B sentences) → start → state (R rows) → extend → state … ; select reorders, repeats or drops rows
+memory (of B sentences) → start → state (R hypotheses) → extend → state … ; select reorders, repeats or drops hypotheses
 
-A row is a hypothesis; hypotheses of one sentence stand side by side and share that sentence's memory.
+Hypotheses of one sentence stand side by side and share that sentence's memory.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from jumok.decoding.key_value_cache import KeyValueCache
 from jumok.decoding.row_buffers import RowBuffers
 
-# B sentences · R rows · H heads · S source · C capacity · L tokens so far · n new tokens · D width
+if TYPE_CHECKING:
+    from jumok.decoding.native_step import NativeStep
 
-
-class KeyValueCache:
-    """Keys and values of all tokens written so far, each layer's in place.
-
-    Rows may have different lengths: a row's tokens stand at the left, and a mask hides what is behind them.
-    """
-
-    def __init__(self, rows: int, layers: int) -> None:
-        self.layers = layers
-        self.buffers = RowBuffers([], rows)  # each layer's keys, then its values: (R, H, C, d)
-        self.lengths = torch.zeros(rows, dtype=torch.int64)
-        self.longest = 0
-        self.even = True  # all rows have the same length: no mask is needed
-
-    @property
-    def rows(self) -> int:
-        """How many hypotheses there are."""
-        return len(self.lengths)
-
-    def append(self, layer: int, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor | None, bool]:
-        """Write key (R, H, n, d) and value behind the cached; return all of both, the mask and whether causal."""
-        new, total = key.shape[2], self.longest + key.shape[2]
-        if new == total:  # nothing cached yet
-            self.buffers.tensors += [key, value]
-            return key, value, None, new > 1
-        keys, values = self._write(2 * layer, key, total), self._write(2 * layer + 1, value, total)
-        mask = None
-        if not self.even or new > 1:
-            last = self.lengths[:, None] + torch.arange(new)  # (R, n): the place of each query
-            mask = (torch.arange(total) <= last[..., None])[:, None].to(key.device)  # (R, 1, n, L)
-        return keys, values, mask, False
-
-    def _write(self, number: int, fresh: Tensor, total: int) -> Tensor:
-        cached = self.buffers.make_room(number, total)
-        if self.even:
-            cached[: len(fresh), :, self.longest : total] = fresh
-        else:
-            rows = torch.arange(len(fresh))[:, None]
-            places = self.lengths[:, None] + torch.arange(fresh.shape[2])  # (R, n)
-            cached[rows, :, places] = fresh.transpose(1, 2)
-        return self.buffers.used(number, total)
-
-    def advance(self, new: int) -> None:
-        """Count new tokens a row, once all layers have appended them."""
-        self.lengths = self.lengths + new
-        self.longest += new
-
-    def select(self, rows: Tensor) -> "KeyValueCache":
-        """Return the cache of rows."""
-        self.buffers.select(rows, self.longest)
-        self.lengths = self.lengths[rows]
-        self.longest = int(self.lengths.max()) if len(rows) else 0
-        self.even = self.even or bool((self.lengths == self.longest).all())
-        return self
-
-    def moved(self, lengths: Tensor) -> "KeyValueCache":
-        """Return the cache of the first rows, of these lengths (R',): they stand where they should already."""
-        self.buffers.rows, self.lengths = len(lengths), lengths
-        self.longest = int(lengths.max()) if len(lengths) else 0
-        self.even = bool((lengths == self.longest).all())
-        return self
-
-    def join(self, other: "KeyValueCache") -> "KeyValueCache":
-        """Return both caches' rows, ours first."""
-        for cache, like in ((self, other), (other, self)):  # a row that has nothing to remember yet
-            if not cache.buffers.tensors:
-                shapes = [(cache.rows, tensor.shape[1], 0, tensor.shape[3]) for tensor in like.buffers.tensors]
-                cache.buffers.tensors = [
-                    tensor.new_zeros(shape) for tensor, shape in zip(like.buffers.tensors, shapes, strict=True)
-                ]
-        self.buffers.join(other.buffers, other.longest)
-        self.lengths = torch.cat([self.lengths, other.lengths])
-        self.longest = max(self.longest, other.longest)
-        self.even = bool((self.lengths == self.longest).all())
-        return self
+# B sentences · R hypotheses · H heads · S source · d head width
 
 
 class SharedMemory:
-    """What rows know of their sentences: rows of one sentence stand side by side and share its tensors."""
+    """What hypotheses know of their sentences: those of one sentence stand side by side and share its tensors."""
 
     def __init__(self, parts: list[Tensor], mask: Tensor, owner: Tensor, *, own: bool = False) -> None:
         self.buffers = RowBuffers(parts, len(mask))  # each (B, …, S, width)
         self.mask = mask  # (B, S)
-        self.owner = owner  # (R,): the sentence of each row, ascending, equally many rows a sentence
+        self.owner = owner  # (R,): the sentence of each hypothesis, ascending, equally many for each sentence
         self.own = own  # whether the tensors may be written to, or are somebody else's
 
     @property
@@ -107,7 +35,7 @@ class SharedMemory:
         return [self.buffers.used(number, self.mask.shape[1]) for number in range(len(self.buffers.tensors))]
 
     def select(self, rows: Tensor) -> "SharedMemory":
-        """Return the memory of rows; sentences nobody needs any more are dropped."""
+        """Return the memory of hypotheses rows (R',); sentences nobody needs any more are dropped."""
         chosen = self.owner[rows]
         if torch.equal(chosen, self.owner):  # hypotheses changed places among their own: the usual step of a beam
             return self
@@ -115,7 +43,7 @@ class SharedMemory:
         return self.keep(sentences, owner)
 
     def join(self, other: "SharedMemory") -> "SharedMemory":
-        """Return both memories, our rows first."""
+        """Return both memories, ours first."""
         if not self.own:
             self._copy(torch.arange(len(self.mask)))
         width = max(self.mask.shape[1], other.mask.shape[1])
@@ -127,10 +55,13 @@ class SharedMemory:
         return self.keep(torch.arange(len(self.mask)), owner)
 
     def keep(self, sentences: Tensor, owner: Tensor) -> "SharedMemory":
-        """Return the memory of these sentences, owner (R,) says which a row's is; equally many rows a sentence after it."""
+        """Return the memory of sentences (B',); owner (R',) says which of them a hypothesis belongs to.
+
+        Where sentences do not have equally many hypotheses, each hypothesis gets a memory of its own.
+        """
         group = len(owner) // max(len(sentences), 1)
         if not torch.equal(owner, torch.arange(len(sentences)).repeat_interleave(group)):
-            sentences, owner = sentences[owner], torch.arange(len(owner))  # uneven: a memory for each row
+            sentences, owner = sentences[owner], torch.arange(len(owner))  # uneven
         self.owner = owner
         if torch.equal(sentences, torch.arange(len(self.mask))):
             return self
@@ -157,13 +88,13 @@ class AttendingState:
         self,
         cache: KeyValueCache,
         memory: SharedMemory,
-        step: Any = None,
+        native: "NativeStep | None" = None,
         projection: tuple[Tensor, Tensor] | None = None,
     ) -> None:
         self.cache = cache
         self.memory = memory  # each layer's keys, then its values: (B, H, S, d)
-        self.step = step  # the decoder in C, where it serves: see native_step.py
-        self.projection = projection  # weight and bias of a few tokens' logits; None: of all
+        self.native = native  # the decoder in C, where it serves
+        self.projection = projection  # weight and bias of a shortlist's logits; None: of all tokens
 
     @property
     def rows(self) -> int:
@@ -176,23 +107,25 @@ class AttendingState:
         return list(zip(self.memory.parts[::2], self.memory.parts[1::2], strict=True))
 
     def select(self, rows: Tensor) -> "AttendingState":
-        """Return the state of rows."""
+        """Return the state of hypotheses rows (R',): reordered, repeated or left out."""
         if len(rows) == self.rows and torch.equal(rows, torch.arange(self.rows)):
             return self
-        return AttendingState(self.cache.select(rows), self.memory.select(rows), self.step, self.projection)
+        return AttendingState(self.cache.select(rows), self.memory.select(rows), self.native, self.projection)
 
     def moved(self, lengths: Tensor, sentences: Tensor) -> "AttendingState":
-        """Return the state of rows with lengths (R',), whose keys and values stand in order, and of sentences (N',)."""
+        """Return the state of sentences (N',) and their hypotheses of lengths (R',), after C has moved and continued them."""
         owner = torch.arange(len(sentences)).repeat_interleave(len(lengths) // max(len(sentences), 1))
-        return AttendingState(self.cache.moved(lengths), self.memory.keep(sentences, owner), self.step, self.projection)
+        cache, memory = self.cache.moved(lengths), self.memory.keep(sentences, owner)
+        return AttendingState(cache, memory, self.native, self.projection)
 
     def join(self, other: "AttendingState") -> "AttendingState":
-        """Return both states' rows, ours first."""
-        return AttendingState(self.cache.join(other.cache), self.memory.join(other.memory), self.step, self.projection)
+        """Return both states' hypotheses, ours first; the decoder in C is other's, which has the weights of today."""
+        cache, memory = self.cache.join(other.cache), self.memory.join(other.memory)
+        return AttendingState(cache, memory, other.native, self.projection)
 
 
 class RecurrentState:
-    """The state of a recurrent decoder: a few vectors a row, and each sentence's memory."""
+    """The state of a recurrent decoder: a few vectors of each hypothesis, and each sentence's memory."""
 
     def __init__(self, vectors: list[Tensor], memory: SharedMemory) -> None:
         self.vectors = vectors  # each (R, width): hidden states, cells, what was attended to
@@ -204,11 +137,11 @@ class RecurrentState:
         return len(self.memory.owner)
 
     def select(self, rows: Tensor) -> "RecurrentState":
-        """Return the state of rows."""
+        """Return the state of hypotheses rows (R',): reordered, repeated or left out."""
         chosen = rows.to(self.memory.mask.device)
         return RecurrentState([vector.index_select(0, chosen) for vector in self.vectors], self.memory.select(rows))
 
     def join(self, other: "RecurrentState") -> "RecurrentState":
-        """Return both states' rows, ours first."""
+        """Return both states' hypotheses, ours first."""
         vectors = [torch.cat(both) for both in zip(self.vectors, other.vectors, strict=True)]
         return RecurrentState(vectors, self.memory.join(other.memory))

@@ -14,23 +14,22 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
-from typing import Any, TypeVar
+from multiprocessing.process import BaseProcess
+from typing import TypeVar
 from weakref import WeakKeyDictionary
 
 import torch
-from torch import nn
 
 from jumok.errors import JumokError
 from jumok.native.freed_memory import FreedMemory
+from jumok.nn.model import BatchT, Model
 
 Answer = TypeVar("Answer")
 Portion = list[int]  # places of sentences in the call
 
 LEAST = 16  # sentences that are worth a process
-FEW_ROWS, SMALL = (
-    16,
-    16_000_000,
-)  # hypotheses at once, parameters: a product of so few and so small is over before threads meet
+FEW_ROWS = 16  # hypotheses at once …
+SMALL = 16_000_000  # … and parameters: a product of so few and so small is over before threads meet
 
 
 def processes_for(sentences: int, *, wanted: int, portion: int, device: torch.device) -> int:
@@ -42,10 +41,10 @@ def processes_for(sentences: int, *, wanted: int, portion: int, device: torch.de
 
 
 @contextmanager
-def one_thread(rows: int, model: nn.Module) -> Iterator[None]:
-    """Use one thread inside the block where a few rows of a small model would only make two wait for each other."""
+def one_thread(rows: int, model: Model[BatchT]) -> Iterator[None]:
+    """Use one thread inside the block where a few hypotheses of a small model would make threads wait for each other."""
     threads = torch.get_num_threads()
-    small = rows <= FEW_ROWS and _size(model) <= SMALL
+    small = rows <= FEW_ROWS and _parameters(model) <= SMALL
     if threads == 1 or not small:
         yield
         return
@@ -56,14 +55,14 @@ def one_thread(rows: int, model: nn.Module) -> Iterator[None]:
         torch.set_num_threads(threads)
 
 
-def _size(model: nn.Module) -> int:
+def _parameters(model: Model[BatchT]) -> int:
     """Return how many parameters a model has; counted once, since a sentence may take less time than counting."""
-    if model not in _sizes:
-        _sizes[model] = sum(parameter.numel() for parameter in model.parameters())
-    return _sizes[model]
+    if model not in _counts:
+        _counts[model] = model.parameter_count
+    return _counts[model]
 
 
-_sizes: WeakKeyDictionary[nn.Module, int] = WeakKeyDictionary()
+_counts: WeakKeyDictionary[torch.nn.Module, int] = WeakKeyDictionary()
 
 
 def portions(lengths: Sequence[int], *, processes: int, portion: int) -> list[Portion]:
@@ -87,7 +86,7 @@ def share(
 ) -> list[Answer]:
     """Return the answers to all portions in the order of their places; answer is called in forked processes."""
     context = get_context("fork")
-    workers: dict[Connection, Any] = {}
+    workers: dict[Connection, BaseProcess] = {}
     waiting, found = list(reversed(given)), dict[int, Answer]()
     try:
         for _ in range(min(processes, len(given))):
@@ -120,13 +119,13 @@ def share(
                     ready.send(waiting.pop())
                 else:
                     busy -= 1
-                    process = workers.pop(ready)
+                    done = workers.pop(ready)
                     ready.close()  # it reads the end, and leaves
-                    process.join()
+                    done.join()
     finally:
-        for connection, process in workers.items():
-            process.kill()
-            process.join()
+        for connection, worker in workers.items():
+            worker.kill()
+            worker.join()
             connection.close()
     return [found[place] for place in range(len(found))]
 

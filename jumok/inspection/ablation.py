@@ -1,8 +1,9 @@
 """What if: a forward pass with heads switched off, source tokens hidden or positions taken away.
 
-with observe(model, ablation=Ablation(heads={("decoder.layers.0.cross", 2)})):  every layer asks its record what to leave out
+with observe(model, ablation=Ablation(heads={("decoder.layers.0.cross", 2)})):
+    model(batch)  # each attention layer leaves out what its record says
 
-A weight is not yet a reason: what an answer loses without a head tells more than how sharply the head looked.
+A weight is not yet a reason: what an answer loses without a head tells more than how sharply the head looks.
 """
 
 from collections.abc import Set
@@ -12,7 +13,7 @@ from torch import Tensor
 
 # B batch · H heads · Q queries · K keys
 
-OVER_SOURCE = ("encoder", "cross", "recurrent")  # kinds of attention whose keys are the source's tokens
+OVER_SOURCE = ("encoder", "cross", "recurrent")  # kinds of attention whose keys are the source tokens
 
 
 @dataclass(frozen=True)
@@ -20,17 +21,17 @@ class Ablation:
     """What is left out of a forward pass."""
 
     heads: Set[tuple[str, int]] = frozenset()  # the path of an attention layer and a head of it, counted from 0
-    hidden: Set[int] = frozenset()  # places of the source that nobody may look at
+    hidden: Set[int] = frozenset()  # source tokens that no query may look at, counted from 0
     without_positions: bool = False
 
     def apply(self, weights: Tensor, *, path: str, kind: str) -> Tensor:
-        """Return weights (B, H, Q, K) of the layer at path as they are with the ablation."""
-        off = [head for where, head in self.heads if where == path]
-        hidden = [place for place in self.hidden if place < weights.shape[-1]] if kind in OVER_SOURCE else []
+        """Return the weights (B, H, Q, K) of the layer at path with heads switched off and source tokens hidden."""
+        off = [head for own, head in self.heads if own == path]
+        hidden = [token for token in self.hidden if token < weights.shape[-1]] if kind in OVER_SOURCE else []
         if not off and not hidden:
             return weights
         weights = weights.clone()
-        if hidden:  # as if their scores had been −∞: the others share what they had
+        if hidden:  # as if their scores had been −∞: the other keys share their weight
             weights[..., hidden] = 0.0
             weights /= weights.sum(dim=-1, keepdim=True).clamp(min=1e-30)
         if off:

@@ -1,12 +1,11 @@
-"""What an attention layer computed with, kept on request: enough to redo its sum by hand.
+"""Attention details: what the weights of a layer were computed from, enough to compute its output again by hand.
 
 observe(model, details=True) → AttentionMap.details: query, key, value, scale, mask → weights → output
-A table of positions is kept the same way: AttentionRecord.positions.
+                             → AttentionRecord.positions: the tables of positions
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -16,23 +15,30 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class AttentionDetails:
-    """The numbers of one call of an attention layer; of one example, without B, once its map is cut."""
+    """The numbers of one call of an attention layer; those of one example, without B, once its map is cut."""
 
     query: Tensor  # (B, H, Q, d)
     key: Tensor  # (B, H, K, d)
     value: Tensor  # (B, H, K, v)
-    output: Tensor  # (B, Q, D): heads joined and projected
-    scale: float = 1.0  # what q · k is multiplied by
-    mask: Tensor | None = None  # (B, Q, K), True = may look; None: everything may be looked at
-    vector: Tensor | None = None  # (d,): the score is vector · tanh(q + k) instead of q · k
+    output: Tensor  # (B, Q, D): heads concatenated and projected
+    scale: float = 1.0  # factor of q · k
+    mask: Tensor | None = None  # (B, Q, K), True = may be looked at; None: every key may
+    vector: Tensor | None = None  # (d,): scores are vector · tanh(q + k) instead of q · k
 
     def detached(self) -> "AttentionDetails":
-        """Return the same numbers without their graph."""
-        tensors: dict[str, Any] = {name: part.detach() for name, part in vars(self).items() if isinstance(part, Tensor)}
-        return replace(self, **tensors)
+        """Return the same numbers without their autograd graph."""
+        return replace(
+            self,
+            query=self.query.detach(),
+            key=self.key.detach(),
+            value=self.value.detach(),
+            output=self.output.detach(),
+            mask=None if self.mask is None else self.mask.detach(),
+            vector=None if self.vector is None else self.vector.detach(),
+        )
 
-    def rows(self, group: int) -> "AttentionDetails":
-        """Return the details of each hypothesis, where group of them stand side by side in Q and share their keys."""
+    def per_hypothesis(self, group: int) -> "AttentionDetails":
+        """Return one row per hypothesis, given rows in which a group of hypotheses lies side by side in Q."""
         if group == 1:
             return self
         sentences, heads, queries, width = self.query.shape
@@ -47,7 +53,7 @@ class AttentionDetails:
         )
 
     def cut(self, queries: int, keys: int, row: int) -> "AttentionDetails":
-        """Return the details of example row, with so many queries and keys."""
+        """Return the details of example row, cut to its first queries and keys."""
         return replace(
             self,
             query=self.query[row, :, :queries],
@@ -60,26 +66,26 @@ class AttentionDetails:
 
 @dataclass(frozen=True)
 class PositionTable:
-    """What a model adds to, or puts beside, its embeddings to say where a token stands."""
+    """What a model adds to its embeddings, or concatenates with them, to say where a token stands."""
 
     path: str
     kind: str  # index, sinusoidal, sinusoidal-halves, sinusoidal-grid, learned
     join: str  # add, concatenate
     table: Tensor  # (T, P)
-    labels: tuple[str, ...] = ()  # of the tokens that stood there
+    labels: tuple[str, ...] = ()  # of the tokens at these positions
 
     def cut(self, labels: Sequence[str]) -> "PositionTable":
-        """Return the table of as many places as there are labels."""
+        """Return the table of the first positions, as many as there are labels."""
         return replace(self, table=self.table[: len(labels)], labels=tuple(labels))
 
 
-def one_mask(mask: Tensor | None, shape: tuple[int, ...]) -> Tensor | None:
-    """Return a mask as (B, Q, K), given one that fits weights of shape (B, H, Q, K); it is the same for all heads."""
+def expand_mask(mask: Tensor | None, shape: tuple[int, ...]) -> Tensor | None:
+    """Return the mask (B, Q, K) that all heads share, given one that broadcasts to shape (B, H, Q, K)."""
     return None if mask is None else torch.broadcast_to(mask, shape)[:, 0]
 
 
-def joined(calls: Sequence[AttentionDetails]) -> AttentionDetails:
-    """Return the details of calls that each had some of the queries, with the same keys and values."""
+def join_queries(calls: Sequence[AttentionDetails]) -> AttentionDetails:
+    """Return the details of all queries, given calls with some of the queries each and the same keys and values."""
     if len(calls) == 1:
         return calls[0]
     masks = [call.mask for call in calls if call.mask is not None]

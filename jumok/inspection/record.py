@@ -1,31 +1,38 @@
-"""What was seen of a model's attention: maps with labels, words instead of subwords, and figures that tell heads apart.
+"""What was recorded of a model's attention: maps with labels, words for subwords, measures that tell heads apart.
 
-AttentionMap  the weights of one attention layer in one call: (B, H, Q, K), or (H, Q, K) once it is one example's
+AttentionMap     the weights of one attention layer in one call: (B, H, Q, K), or (H, Q, K) of one example
 AttentionRecord  all maps of the calls made while observing (inspection/observe.py)
 """
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from jumok.inspection.ablation import Ablation
-from jumok.inspection.details import AttentionDetails, PositionTable, joined, one_mask
+from jumok.inspection.details import AttentionDetails, PositionTable, expand_mask, join_queries
 
 # B batch · H heads · Q queries · K keys
 
-END = "[END]"  # the label of what closes a sequence, on which idle heads like to rest
-Figure = Literal["entropy", "distance", "on_end", "diagonality"]
+END = "[END]"  # the label of the end token, where heads with nothing to do put their weight
+Measure = Literal["entropy", "distance", "on_end", "diagonality"]
 
-BYTES = re.compile(r"(?:<[89A-F][0-9A-F]>)+")  # pieces of characters, named by their bytes
+BYTES = re.compile(r"(?:<[89A-F][0-9A-F]>)+")  # parts of a character, named by their bytes
+
+
+class ModulePath(NamedTuple):
+    """Where a module is in its model."""
+
+    path: str  # its real name inside the model, e.g. "decoder.layers.2.cross"
+    layer: int  # counted from 0
 
 
 @dataclass(frozen=True)
 class AttentionMap:
-    """The weights of one attention layer in one call: (B, H, Q, K), or (H, Q, K) once it is one example's."""
+    """The weights of one attention layer in one call: (B, H, Q, K), or (H, Q, K) of one example."""
 
     path: str  # the module's real name inside the model, e.g. "decoder.layers.2.cross"
     kind: str  # encoder, decoder, cross, …
@@ -34,18 +41,18 @@ class AttentionMap:
     queries: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
     grid: tuple[int, int] | None = None  # rows and columns, where keys are the cells of an image
-    details: AttentionDetails | None = None  # what the weights were computed from, where observe was asked for it
+    details: AttentionDetails | None = None  # what the weights were computed from: observe(model, details=True)
 
     def cut(self, queries: Sequence[str], keys: Sequence[str], row: int = 0) -> "AttentionMap":
-        """Return the map of example row, cut to as many queries and keys as there are labels."""
+        """Return the map of example row, cut to the queries and keys that have labels."""
         weights = self.weights[row, :, : len(queries), : len(keys)]
         details = None if self.details is None else self.details.cut(len(queries), len(keys), row)
         return replace(self, weights=weights, queries=tuple(queries), keys=tuple(keys), details=details)
 
     def merged(self, queries: Sequence[int], keys: Sequence[int]) -> "AttentionMap":
-        """Return the map of words, given the word of each query and key, counted from 0.
+        """Return the map of words, given the number of the word that each query and key belongs to.
 
-        A word is looked at as much as its pieces together, and looks where its pieces do on average.
+        A word is looked at as much as its subwords together, and looks where they do on average.
         """
         by_key = _sums(self.weights, keys, dim=-1)
         count = torch.bincount(torch.tensor(queries, device=by_key.device)).to(by_key.dtype)
@@ -60,13 +67,13 @@ class AttentionMap:
         )
 
     def summaries(self) -> list["HeadSummary"]:
-        """Return the figures of each head; the weights are one example's (H, Q, K)."""
+        """Return the measures of each head; the weights must be of one example (H, Q, K)."""
         heads, queries, keys = self.weights.shape
         weights = self.weights.float()
-        where = torch.arange(queries, device=weights.device)[:, None] * ((keys - 1) / max(queries - 1, 1))
+        diagonal = torch.arange(queries, device=weights.device)[:, None] * ((keys - 1) / max(queries - 1, 1))
         if queries == keys:
-            where = where.round()
-        apart = (torch.arange(keys, device=weights.device) - where).abs()  # (Q, K), in keys
+            diagonal = diagonal.round()
+        apart = (torch.arange(keys, device=weights.device) - diagonal).abs()  # (Q, K), in keys
         entropy = -torch.special.xlogy(weights, weights).sum(dim=-1).mean(dim=-1)  # (H,)
         distance = (weights * apart).sum(dim=-1).mean(dim=-1)
         ends = [place for place, label in enumerate(self.keys) if label == END]
@@ -88,16 +95,16 @@ class AttentionMap:
 
 @dataclass(frozen=True)
 class HeadSummary:
-    """What tells heads apart, each a mean over queries."""
+    """The measures of one head, each a mean over queries."""
 
     path: str
     kind: str
     layer: int
     head: int
-    entropy: float  # of its weights, in nats: 0 looks at one key, ln K at all alike
-    distance: float  # keys between where it looks and the query's own place; queries are stretched over the keys
+    entropy: float  # of its weights, in nats: 0 looks at one key, ln K at all keys alike
+    distance: float  # in keys, from the diagonal on which the first query meets the first key and the last the last
     on_end: float  # weight on the end token
-    diagonality: float  # 1 where it looks at its own place alone, 0 where at the far end
+    diagonality: float  # 1 on the diagonal, 0 as far from it as can be
 
 
 @dataclass
@@ -105,25 +112,25 @@ class AttentionRecord:
     """All maps of the calls made while observing one model."""
 
     maps: list[AttentionMap] = field(default_factory=list)
-    sites: dict[nn.Module, tuple[str, int]] = field(default_factory=dict, repr=False)
+    observed: dict[nn.Module, ModulePath] = field(default_factory=dict, repr=False)  # the modules of the model
     ablation: Ablation = field(default_factory=Ablation, repr=False)
-    keeps: bool = True  # False: the calls are only ablated
-    keeps_details: bool = False  # True: maps keep what they were computed from, and positions are kept
+    keeps_maps: bool = True  # False: the calls are only ablated
+    keeps_details: bool = False  # True: maps keep their details, and positions are kept
     positions: list[PositionTable] = field(default_factory=list)
-    _noted: list[AttentionDetails] = field(default_factory=list, repr=False)  # of the calls since the last map
+    _noted: list[AttentionDetails] = field(default_factory=list, repr=False)  # since the last map was filed
 
     def watches(self, module: nn.Module) -> bool:
         """Return whether the calls of a module are recorded."""
-        return module in self.sites
+        return module in self.observed
 
     @property
     def without_positions(self) -> bool:
-        """Whether positions are left out."""
+        """Whether the ablation leaves out positions."""
         return self.ablation.without_positions
 
     def ablated(self, module: nn.Module, kind: str, weights: Tensor) -> Tensor:
         """Return weights (B, H, Q, K) without what the ablation leaves out."""
-        return self.ablation.apply(weights, path=self.sites[module][0], kind=kind)
+        return self.ablation.apply(weights, path=self.observed[module].path, kind=kind)
 
     def note(
         self,
@@ -138,27 +145,27 @@ class AttentionRecord:
         group: int = 1,
     ) -> None:
         """Keep details for the map that is filed next (nn/recording.py has the shapes)."""
-        if self.keeps and self.keeps_details:
-            seen = one_mask(mask, (*query.shape[:3], key.shape[2]))
-            found = AttentionDetails(query, key, value, output, scale=scale, mask=seen, vector=vector)
-            self._noted.append(found.rows(group).detached())
+        if self.keeps_maps and self.keeps_details:
+            expanded = expand_mask(mask, (*query.shape[:3], key.shape[2]))
+            details = AttentionDetails(query, key, value, output, scale=scale, mask=expanded, vector=vector)
+            self._noted.append(details.per_hypothesis(group).detached())
 
     def file(self, module: nn.Module, kind: str, weights: Tensor, *, grid: tuple[int, int] | None = None) -> None:
-        """Keep weights (B, H, Q, K) under the module's path; grid says how keys lie in an image."""
-        if self.keeps:
-            path, layer = self.sites[module]
-            details = joined(self._noted) if self._noted else None
+        """Keep weights (B, H, Q, K) under the module's path; grid is the rows and columns of keys in an image."""
+        if self.keeps_maps:
+            path, layer = self.observed[module]
+            details = join_queries(self._noted) if self._noted else None
             self._noted.clear()
             self.maps.append(AttentionMap(path, kind, layer, weights.detach(), grid=grid, details=details))
 
     def file_positions(self, module: nn.Module, kind: str, join: str, encoding: Tensor) -> None:
-        """Keep the encoding (T, P) of a sequence's places, or the first of (B, T, P)."""
-        if self.keeps and self.keeps_details:
+        """Keep the encoding (T, P) of a sequence's positions, or the first of (B, T, P)."""
+        if self.keeps_maps and self.keeps_details:
             table = encoding.detach() if encoding.dim() == 2 else encoding.detach()[0]
-            self.positions.append(PositionTable(self.sites[module][0], kind, join, table))
+            self.positions.append(PositionTable(self.observed[module].path, kind, join, table))
 
-    def file_once(self, module: nn.Module, kind: str, weights: Tensor) -> None:
-        """Keep weights unless the layer inside module has handed over the very same."""
+    def file_unless_repeated(self, module: nn.Module, kind: str, weights: Tensor) -> None:
+        """Keep weights unless they are the last map's: a module may return what the layer inside it has returned."""
         if not self.maps or self.maps[-1].weights.data_ptr() != weights.data_ptr():
             self.file(module, kind, weights)
 
@@ -168,18 +175,19 @@ class AttentionRecord:
 
     @property
     def kinds(self) -> list[str]:
-        """The kinds of attention seen, in order of first use."""
+        """The kinds of attention recorded, in order of first use."""
         return list(dict.fromkeys(found.kind for found in self.maps))
 
-    def ranked(self, figure: Figure = "entropy", *, kind: str = "") -> list[HeadSummary]:
-        """Return the heads of all maps, or of one kind, the smallest figure first."""
+    def ranked(self, measure: Measure = "entropy", *, kind: str = "") -> list[HeadSummary]:
+        """Return the heads of all maps, or of one kind, in ascending order of a measure."""
         maps = self.of_kind(kind) if kind else self.maps
-        return sorted((one for found in maps for one in found.summaries()), key=lambda one: float(getattr(one, figure)))
+        heads = (head for found in maps for head in found.summaries())
+        return sorted(heads, key=lambda head: float(getattr(head, measure)))
 
     def rolled_out(self, kind: str) -> Tensor:
         """Return how much of each input reaches each output (Q, K) through all layers of a kind; maps are (H, Q, K).
 
-        Cross-attention sees encoder states, so what it looks at is followed through the encoder as well.
+        Cross-attention sees encoder states, so its weights are followed through the encoder as well.
         """
         maps = self.of_kind(kind)
         assert maps, f"there is no attention of kind {kind}"
@@ -191,9 +199,10 @@ class AttentionRecord:
 
 
 def rollout(maps: Sequence[AttentionMap]) -> Tensor:
-    """Return how much of each input reaches each output through all layers (Q, K): attention rollout (Abnar, Zuidema 2020).
+    """Return how much of each input reaches each output through all layers (Q, K), given maps (H, Q, K).
 
-    Half of a state comes through the residual connection, half through the mean of its heads; maps are (H, Q, K).
+    Attention rollout (Abnar, Zuidema 2020): half of a state comes through the residual connection, half through the
+    mean of its heads.
     """
     whole: Tensor | None = None
     for found in maps:
@@ -218,7 +227,7 @@ def _sums(x: Tensor, groups: Sequence[int], *, dim: int) -> Tensor:
 
 
 def _joined(labels: Sequence[str], groups: Sequence[int]) -> tuple[str, ...]:
-    """Return the labels of groups, pieces written together."""
+    """Return the label of each group: its members' labels written together."""
     words = [""] * (max(groups) + 1)
     for label, group in zip(labels, groups, strict=True):
         words[group] += label
@@ -226,7 +235,7 @@ def _joined(labels: Sequence[str], groups: Sequence[int]) -> tuple[str, ...]:
 
 
 def _as_text(found: re.Match[str]) -> str:
-    """Return bytes that pieces were named by as the characters they are together, or as they stand."""
+    """Return the characters that named bytes make together, or their names where they make none."""
     try:
         return bytes(int(byte, 16) for byte in re.findall("[0-9A-F]{2}", found[0])).decode("utf-8")
     except UnicodeDecodeError:

@@ -1,6 +1,6 @@
 """Figures as PNG files, drawn by matplotlib (the extra `plot`): an alignment as a grid, and what every figure needs.
 
-AttentionMap (H, Q, K) → mean of heads (Q, K) → a square a weight, darker where it looked more
+AttentionMap (H, Q, K) → mean of heads (Q, K) → one square per weight, darker where it looked more
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SQUARE = 0.3  # inches
 
 
 def check_can_draw(path: Path) -> None:
-    """Find out before the work whether the figure can be written after it."""
+    """Refuse, before the work, a figure that could not be written after it."""
     try:
         import matplotlib.figure  # noqa: F401
     except ImportError:
@@ -44,10 +44,10 @@ def save_png(figure: Figure, path: Path) -> None:
         part.unlink(missing_ok=True)
 
 
-def image_alignment(
+def save_alignment(
     weights: Tensor, queries: Sequence[str], keys: Sequence[str], path: Path, *, title: str = ""
 ) -> None:
-    """Draw weights (Q, K) as a PNG: a line an output token, a column a source token, white 0, dark 1."""
+    """Save weights (Q, K) as a PNG: a line per output token, a column per source token, white 0, dark 1."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure  # not pyplot: no global state, no window; a PNG is drawn by Agg
 
@@ -67,12 +67,12 @@ def image_alignment(
 
 
 def plain(text: str) -> str:
-    """Return text that is not taken for a formula."""
+    """Return text that matplotlib does not take for a formula."""
     return text.replace("$", r"\$")
 
 
 def _installed(fonts: Sequence[str]) -> list[str]:
-    """Return those of the fonts that matplotlib finds; it warns of each that it does not."""
+    """Return the fonts that matplotlib finds; it would warn of each other one."""
     from matplotlib.font_manager import fontManager
 
     names = set(fontManager.get_font_names())

@@ -6,11 +6,16 @@ Film → JSON (what stays) and packed numbers (the weights of each step) → len
 import math
 from typing import Any
 
-from jumok.lens.film import Film, Shot
-from jumok.lens.html import Page, joined_modules, put_together
+from jumok.inspection.film import Shot
+from jumok.lens.film import Film
+from jumok.lens.html import Page, assemble_page
 from jumok.lens.packing import Packing
 
 SCORES = {"bleu": "BLEU", "loss": "val loss"}
+FOOTER = (
+    "while it learnt, the model was shown the reference, so that the words stay the same; "
+    "the heading is the model's own translation at that step"
+)
 
 
 def make_film_page(film: Film, *, name: str, words: bool | None = None) -> Page:
@@ -29,34 +34,28 @@ def make_film_page(film: Film, *, name: str, words: bool | None = None) -> Page:
     charts = [
         {"name": SCORES[score], "values": values}
         for score in dict.fromkeys((film.score, "loss"))
-        if (values := _course(film, score))
+        if (values := _score_by_step(film, score))
     ]
     data = {
         "name": name,
-        "probes": [_probe(shot, number) for number, shot in enumerate(film.frames[-1].shots, 1)],
+        "probes": [_describe_probe(shot, number) for number, shot in enumerate(film.frames[-1].shots, 1)],
         "frames": frames,
         "charts": charts,
-        "arrays": packing.places,
         "words": words,
     }
-    return put_together(
-        "film",
-        title=f"the film of {name}",
-        data=data,
-        numbers=packing.text(),
-        script=joined_modules("film"),
-        styles=("page", "film"),
+    return assemble_page(
+        "film", title=f"the film of {name}", data=data, packing=packing, footer=FOOTER, styles=("film",)
     )
 
 
-def _course(film: Film, score: str) -> list[tuple[int, float]]:
-    """Return a score by step; what is not a number cannot be drawn."""
+def _score_by_step(film: Film, score: str) -> list[tuple[int, float]]:
+    """Return the steps and values of a score; a value that is no finite number cannot be drawn."""
     found = ((step, scores.get(score, math.nan)) for step, scores in sorted(film.scores.items()))
     return [(step, value) for step, value in found if math.isfinite(value)]
 
 
-def _probe(shot: Shot, number: int) -> dict[str, Any]:
-    """Return what the page is told of a probe once, in the form of a view's (lens/html.py)."""
+def _describe_probe(shot: Shot, number: int) -> dict[str, Any]:
+    """Return the JSON of a probe, in the form of a view's: what is the same at every step, so without weights."""
     first = shot.maps[0]
     return {
         "name": str(number),
@@ -69,7 +68,7 @@ def _probe(shot: Shot, number: int) -> dict[str, Any]:
             {"name": "source", "labels": first.keys, "words": shot.source_words},
         ],
         "maps": [
-            {"path": found.path, "kind": found.kind, "layer": found.layer, "queries": 0, "keys": 1, "parts": None}
+            {"path": found.path, "kind": found.kind, "layer": found.layer, "queries": 0, "keys": 1, "details": None}
             for found in shot.maps
         ],
         "positions": [],

@@ -6,6 +6,7 @@ weights (H, Q, K) of one image, or a rollout → a share for each cell (rows, co
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -21,7 +22,10 @@ Grid = tuple[int, int]
 
 
 def chosen_heat(found: AttentionMap, head: int | None) -> Tensor:
-    """Return how much each cell was looked at in one layer (rows, columns): by the class token, or on average."""
+    """Return the share of each cell in one layer (rows, columns): by the class token, or a mean over cells; sums to 1.
+
+    head is counted from 1; None is the mean over heads.
+    """
     assert found.grid is not None
     weights = found.weights[head - 1] if head else found.weights.mean(dim=0)  # (Q, K)
     special = weights.shape[1] - found.grid[0] * found.grid[1]
@@ -30,10 +34,10 @@ def chosen_heat(found: AttentionMap, head: int | None) -> Tensor:
 
 
 def heat_of(record: AttentionRecord) -> Tensor | None:
-    """Return how much each cell of the image says to the verdict (rows, columns), by attention rollout; sums to 1.
+    """Return how much of each cell reaches the output (rows, columns), by attention rollout; sums to 1.
 
-    A model of windows halves its grid from stage to stage; the last stage's mean over cells is shown. None: there is no
-    attention, or grids that follow each other in another way.
+    A model of windows halves its grid from stage to stage, and its output is the mean over the last stage's cells. None
+    where there is no attention, or where grids do not halve.
     """
     if not record.maps:
         return None
@@ -61,7 +65,7 @@ def _halve(stages: Sequence[Grid | None]) -> bool:
     return all(a and b and b == (-(-a[0] // 2), -(-a[1] // 2)) for a, b in pairwise(stages))
 
 
-def _spread(coarse: Tensor, grid: tuple[int, int]) -> Tensor:
+def _spread(coarse: Tensor, grid: Grid) -> Tensor:
     """Return a coarse map on a finer grid: each cell's share divided among the cells that were merged into it."""
     if coarse.shape == grid:
         return coarse
@@ -80,8 +84,8 @@ def draw_heat(heat: Tensor, *, colour: bool = True) -> Text:
     return drawing
 
 
-def image_heat(pixels: np.ndarray, heat: Tensor, path: Path, *, title: str = "") -> None:
-    """Draw an image (S, S, C) and beside it the same under its heat map (rows, columns)."""
+def save_heat(pixels: np.ndarray[Any, Any], heat: Tensor, path: Path, *, title: str = "") -> None:
+    """Save an image (S, S, C), and beside it the same under its heat map (rows, columns), as a PNG."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(2 * SIDE + 0.6, SIDE + 0.5), dpi=150, layout="constrained")
@@ -99,8 +103,8 @@ def image_heat(pixels: np.ndarray, heat: Tensor, path: Path, *, title: str = "")
     save_png(figure, path)
 
 
-def image_grids(layers: Tensor, path: Path, *, title: str = "") -> None:
-    """Draw matrices (layers, P, P) side by side, blue below zero and red above."""
+def save_matrices(layers: Tensor, path: Path, *, title: str = "") -> None:
+    """Save matrices (layers, P, P) side by side as a PNG, blue below zero and red above."""
     from matplotlib.figure import Figure
 
     columns = min(len(layers), 4)

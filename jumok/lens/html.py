@@ -1,7 +1,7 @@
 """A page that shows attention: one HTML file that needs nothing else, to be opened, mailed or shown in a notebook.
 
-views → JSON and packed numbers (lens/packing.py)             ┐
-lens/page/: frame.html, page.html, page.css, JavaScript modules ┴→ one text
+views → JSON and packed numbers (lens/packing.py)                          ┐
+lens/page/: base.html, text.html, base.css, text.js and what it imports    ┴→ one text
 
 The modules import each other by name, as a browser would have it; here each becomes a function that is called once, in
 an order in which every module stands behind those it needs. So a page also works from a file, without a server.
@@ -21,11 +21,17 @@ from jumok.inspection.details import AttentionDetails
 from jumok.lens.packing import BITS, Packing
 from jumok.lens.view import NOTHING_TO_SHOW, Side, View
 
-PIECES = Path(__file__).parent / "page"
-IMPORT = re.compile(r'^import \{ ([^}]*) \} from "\./([a-z]+)\.js";$', re.MULTILINE)
-ROOM, FEWEST_BITS = 280_000, 11  # bytes for the vectors of the arithmetic in all views; what they are cut to at most
-SPACE_AND_REMARKS = re.compile(r"^(?:[ ]+|//.*\n|\n)+", re.MULTILINE)
+PAGE_FILES = Path(__file__).parent / "page"
+ROOM, FEWEST_BITS = 280_000, 11  # bytes for the details of all views; the fewest bits that a number of them is cut to
+# The names of what a view has as tuples.
+CHOICE, ANSWER = ("token", "probability", "rivals"), ("text", "score")
+WORTH = ("path", "head", "lost", "strongest")
+FOOTER = "shades follow the square root of a weight, so that small ones stay visible"
+
+IMPORT = re.compile(r'^import \{ ([^}]*) \} from "\./([a-z_]+)\.js";$', re.MULTILINE)
 EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const|class) (\w+))", re.MULTILINE)
+# What a page does without: indentation, empty lines, comments on a line of their own or behind code.
+SPACE_AND_COMMENTS = re.compile(r"^(?:[ ]+|//.*\n|/\* .* \*/\n|<!-- .* -->\n|\n)+|(?<=[;,{]) // .*$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -47,7 +53,7 @@ class Page:
             part.unlink(missing_ok=True)
 
     def _repr_html_(self) -> str:
-        """Return the page in a frame of its own, so that its styles and a notebook's do not meet."""
+        """Return the page in an iframe, so that its styles and a notebook's do not meet."""
         inside = html.escape(self.html, quote=True)
         return f'<iframe srcdoc="{inside}" style="width: 100%; height: 46rem; border: 0" title="jumok"></iframe>'
 
@@ -56,66 +62,71 @@ def make_page(views: Sequence[View], *, words: bool = True) -> Page:
     """Return the page of one or more views; words says whether it opens with words or with subwords."""
     packing = Packing()
     bits = bits_for(views)
-    runs = [told_of(view, packing, bits=bits) for view in views]
-    data = {"runs": runs, "arrays": packing.places, "words": words}
+    runs = [describe_view(view, packing, bits=bits) for view in views]
+    data = {"runs": runs, "words": words}
     title = f"{views[0].source} → {views[0].answer}" if views[0].source else views[0].name
-    return put_together("page", title=title, data=data, numbers=packing.text(), script=joined_modules("main"))
+    return assemble_page("text", title=title, data=data, packing=packing, footer=FOOTER)
 
 
 def bits_for(views: Sequence[View]) -> int:
-    """Return how many bits the vectors of the arithmetic get, so that the page of a usual sentence can be mailed."""
-    parts = [found.details for view in views for found in view.record.maps if found.details is not None]
-    numbers = sum(map(numbers_of, parts))
+    """Return how many bits each number of the details gets, so that the page of a usual sentence can be mailed."""
+    details = [found.details for view in views for found in view.record.maps if found.details is not None]
+    numbers = sum(map(count_numbers, details))
     return max(min(8 * ROOM // max(numbers, 1), BITS), FEWEST_BITS)
 
 
-def numbers_of(parts: AttentionDetails) -> int:
-    """Return how many numbers the vectors of one map have."""
-    return sum(part.numel() for part in (parts.query, parts.key, parts.value, parts.output))
+def count_numbers(details: AttentionDetails) -> int:
+    """Return how many numbers the queries, keys, values and outputs of one map have."""
+    return sum(tensor.numel() for tensor in (details.query, details.key, details.value, details.output))
 
 
-def put_together(
-    skeleton: str, *, title: str, data: dict[str, Any], numbers: str, script: str, styles: Sequence[str] = ("page",)
+def assemble_page(
+    name: str, *, title: str, data: dict[str, Any], packing: Packing, footer: str, styles: Sequence[str] = ()
 ) -> Page:
-    """Return the page of a skeleton in lens/page inside the frame of all pages, with title, styles, data and script."""
+    """Return the page of lens/page/NAME.html and NAME.js inside base.html, with further styles beside base.css."""
     filled = {
-        "body": (PIECES / f"{skeleton}.html").read_text(encoding="utf-8").strip(),
+        "body": _read("html", name).strip(),
         "title": html.escape(f"{title} · jumok"),
-        "style": "".join((PIECES / f"{name}.css").read_text(encoding="utf-8") for name in styles),
-        "data": json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c"),
-        "numbers": numbers,
-        "script": script,
+        "style": "".join(_read("css", style) for style in ("base", *styles)),
+        "data": json.dumps(data | {"arrays": packing.places}, ensure_ascii=False, separators=(",", ":")).replace(
+            "<", "\\u003c"
+        ),
+        "numbers": packing.text(),
+        "script": bundle_modules(name),
+        "footer": footer,
     }
-    text = (PIECES / "frame.html").read_text(encoding="utf-8")
-    return Page(re.sub(r"\{\{(\w+)\}\}", lambda found: filled[found[1]], text))
+    return Page(re.sub(r"\{\{(\w+)\}\}", lambda found: filled[found[1]], _read("html", "base")))
 
 
 @cache
-def joined_modules(entry: str) -> str:
-    """Return a module and all that it needs as one script: a function each, called behind those that it imports from."""
-    sources = {path.stem: path.read_text(encoding="utf-8") for path in sorted(PIECES.glob("*.js"))}
+def bundle_modules(entry: str) -> str:
+    """Return a module and all that it imports as one script: one function per module, each behind those it needs."""
     order: list[str] = []
 
     def place(name: str) -> None:
         if name not in order:
-            for _, needed in IMPORT.findall(sources[name]):
+            for _, needed in IMPORT.findall(_read("js", name)):
                 place(needed)
             order.append(name)
 
     place(entry)
-    return "\n".join(_as_function(name, sources[name]) for name in order)
+    return "\n".join(_as_function(name, _read("js", name)) for name in order)
 
 
 def _as_function(name: str, source: str) -> str:
     """Return a module as `const nameModule = (() => { …; return { exported }; })();`."""
     exported = ", ".join(EXPORT.findall(source))
     body = EXPORT.sub("", IMPORT.sub(r"const { \1 } = \2Module;", source))
-    body = SPACE_AND_REMARKS.sub("", body)  # whoever reads a page's script finds the modules in jumok/lens/page
     return f"const {name}Module = (() => {{\n{body}return {{ {exported} }};\n}})();"
 
 
-def told_of(view: View, packing: Packing, *, exact: bool = True, bits: int = BITS) -> dict[str, Any]:
-    """Return what the page is told of one view; exact says whether weights stay as they are, bits is for vectors."""
+def _read(kind: str, name: str) -> str:
+    """Return a file of lens/page without comments and indentation; whoever reads a page's script finds them there."""
+    return SPACE_AND_COMMENTS.sub("", (PAGE_FILES / f"{name}.{kind}").read_text(encoding="utf-8"))
+
+
+def describe_view(view: View, packing: Packing, *, exact: bool = True, bits: int = BITS) -> dict[str, Any]:
+    """Return the JSON of one view; exact says whether weights stay as they are, bits is for details."""
     sides: list[Side] = []
 
     def number(side: Side) -> int:
@@ -131,7 +142,7 @@ def told_of(view: View, packing: Packing, *, exact: bool = True, bits: int = BIT
             "queries": number(view.sides[found.kind][0]),
             "keys": number(view.sides[found.kind][1]),
             "weights": (packing.exact if exact else packing.rounded)(found.weights),
-            "parts": None if found.details is None else _parts(found.details, packing, bits),
+            "details": None if found.details is None else _describe_details(found.details, packing, bits),
         }
         for found in view.record.maps
     ]
@@ -153,21 +164,21 @@ def told_of(view: View, packing: Packing, *, exact: bool = True, bits: int = BIT
         "output": number(view.output),
         "maps": maps,
         "positions": positions,
-        "choices": [{"token": token, "probability": share, "rivals": rivals} for token, share, rivals in view.choices],
-        "answers": [{"text": text, "score": score} for text, score in view.answers],
-        "worth": [{"path": path, "head": head, "lost": lost, "strongest": most} for path, head, lost, most in view.worth],
-        "sides": [{"name": side.name, "labels": side.labels, "words": side.words} for side in sides],
-    }  # fmt: skip
+        "choices": [dict(zip(CHOICE, one, strict=True)) for one in view.choices],
+        "answers": [dict(zip(ANSWER, one, strict=True)) for one in view.answers],
+        "worth": [dict(zip(WORTH, one, strict=True)) for one in view.worth],
+        "sides": [vars(side) for side in sides],
+    }
 
 
-def _parts(parts: AttentionDetails, packing: Packing, bits: int) -> dict[str, Any]:
-    """Return where the parts of one map lie."""
+def _describe_details(details: AttentionDetails, packing: Packing, bits: int) -> dict[str, Any]:
+    """Return the JSON of one map's details: the numbers of its arrays in the packing."""
     return {
-        "query": packing.rounded(parts.query, bits),
-        "key": packing.rounded(parts.key, bits),
-        "value": packing.rounded(parts.value, bits),
-        "output": packing.rounded(parts.output, bits),
-        "scale": parts.scale,
-        "mask": None if parts.mask is None else packing.truths(parts.mask),
-        "vector": None if parts.vector is None else packing.rounded(parts.vector),
+        "query": packing.rounded(details.query, bits),
+        "key": packing.rounded(details.key, bits),
+        "value": packing.rounded(details.value, bits),
+        "output": packing.rounded(details.output, bits),
+        "scale": details.scale,
+        "mask": None if details.mask is None else packing.truths(details.mask),
+        "vector": None if details.vector is None else packing.rounded(details.vector),
     }

@@ -1,7 +1,7 @@
 """The page of an image: its cells light up by weight, over the image itself.
 
 ImageView → View (a kind for each grid: the stages of a Swin) → JSON, packed numbers, the image as a PNG inside the page
-  → lens/page/image.html, image.js → one text
+          → lens/page/image.html, image.js → one text
 """
 
 import base64
@@ -16,41 +16,34 @@ from PIL import Image
 
 from jumok.inspection.record import AttentionMap, AttentionRecord
 from jumok.lens.heat import heat_of
-from jumok.lens.html import Page, bits_for, joined_modules, numbers_of, put_together, told_of
+from jumok.lens.html import Page, assemble_page, bits_for, count_numbers, describe_view
 from jumok.lens.image_view import ImageView, cell_labels
 from jumok.lens.packing import Packing
 from jumok.lens.view import Side, View
 
-MOST_CELLS = 784  # of a map that can be pointed at and drawn at once; a finer grid is shown in blocks
-MOST_VECTORS = 1_000_000  # numbers of queries, keys, values and outputs in a page; where there are more, none
-MOST_EXACT = 2_000_000  # weights in a page as they are; more are rounded to 16 bits
+MOST_CELLS = 784  # of a map that can be pointed at and drawn at once; a finer grid is shown in blocks of cells
+MOST_DETAILS = 1_000_000  # numbers of queries, keys, values and outputs in a page; if there are more, none is kept
+MOST_EXACT = 2_000_000  # weights that a page keeps as they are; more are rounded to 16 bits
 DARK = 80.0  # mean of an image's bytes below which lifting a veil shows nothing but black
+FOOTER = "point at a patch, click or Enter pins it, arrow keys walk · shades are relative to the strongest weight shown"
 Grid = tuple[int, int]
 
 
 def make_image_page(views: Sequence[ImageView]) -> Page:
-    """Return the page of one model or more on an image."""
+    """Return the page of one or more models on one image."""
     packing = Packing()
-    words = [_as_words(view) for view in views]
-    bits = bits_for(words)
-    told = [_run(view, whole, packing, bits=bits) for view, whole in zip(views, words, strict=True)]
-    data = {"runs": told, "arrays": packing.places}
+    in_lines = [_in_line(view) for view in views]
+    bits = bits_for(in_lines)
+    runs = [_describe(view, line, packing, bits=bits) for view, line in zip(views, in_lines, strict=True)]
     title = " · ".join(filter(None, [views[0].source, views[0].name])) or "an image"
-    return put_together(
-        "image",
-        title=title,
-        data=data,
-        numbers=packing.text(),
-        script=joined_modules("image"),
-        styles=("page", "image"),
-    )
+    return assemble_page("image", title=title, data={"runs": runs}, packing=packing, footer=FOOTER, styles=("image",))
 
 
-def _as_words(view: ImageView) -> View:
-    """Return a view whose places stand in a line, as words do: a kind for each grid, blocks where cells are too many."""
+def _in_line(view: ImageView) -> View:
+    """Return a view whose cells stand in a line, as words do: one kind per grid, blocks where cells are too many."""
     kinds = _kinds(view.record.maps)
     maps = [_in_blocks(replace(found, kind=kinds[found.kind, found.grid])) for found in view.record.maps]
-    if sum(numbers_of(found.details) for found in maps if found.details is not None) > MOST_VECTORS:
+    if sum(count_numbers(found.details) for found in maps if found.details is not None) > MOST_DETAILS:
         maps = [replace(found, details=None) for found in maps]
     sides = {found.kind: Side("patches", found.keys) for found in maps}
     return View(
@@ -63,14 +56,14 @@ def _as_words(view: ImageView) -> View:
     )
 
 
-def _run(view: ImageView, whole: View, packing: Packing, *, bits: int) -> dict[str, Any]:
-    """Return what the page is told of one view: what every page is told, and the image with its cells."""
-    kinds, maps = _kinds(view.record.maps), whole.record.maps
+def _describe(view: ImageView, line: View, packing: Packing, *, bits: int) -> dict[str, Any]:
+    """Return the JSON of one view: that of a view in line, and the image with its cells."""
+    kinds, maps = _kinds(view.record.maps), line.record.maps
     grids = {found.kind: found.grid for found in maps}
     blocks = {kinds[found.kind, found.grid]: _block(found) for found in view.record.maps}
     exact = sum(found.weights.numel() for found in maps) <= MOST_EXACT
     heat = heat_of(view.record)
-    return told_of(whole, packing, exact=exact, bits=bits) | {
+    return describe_view(line, packing, exact=exact, bits=bits) | {
         "note": view.note,
         "image": None if view.pixels is None else png_of(view.pixels),
         "height": 1 if view.pixels is None else view.pixels.shape[0],
@@ -85,20 +78,20 @@ def _run(view: ImageView, whole: View, packing: Packing, *, bits: int) -> dict[s
 
 
 def png_of(pixels: np.ndarray[Any, Any]) -> str:
-    """Return pixels (height, width, channels) as an address that holds a PNG."""
+    """Return pixels (height, width, channels) as a data URL that holds a PNG."""
     file = io.BytesIO()
     Image.fromarray(pixels[..., 0] if pixels.shape[2] == 1 else pixels).save(file, format="PNG", optimize=True)
     return f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode('ascii')}"
 
 
 def _kinds(maps: Sequence[AttentionMap]) -> dict[tuple[str, Grid | None], str]:
-    """Return how each kind of attention on each grid is called: means over layers need one grid."""
-    found = list(dict.fromkeys((one.kind, one.grid) for one in maps))
-    return {key: key[0] if len(found) == 1 else f"stage {number}" for number, key in enumerate(found, 1)}
+    """Return a name for each pair of kind and grid, because a mean over layers needs one grid."""
+    pairs = list(dict.fromkeys((found.kind, found.grid) for found in maps))
+    return {pair: pair[0] if len(pairs) == 1 else f"stage {number}" for number, pair in enumerate(pairs, 1)}
 
 
 def _block(found: AttentionMap) -> int:
-    """Return how many cells a side are shown as one."""
+    """Return the side of the square of cells that is shown as one block."""
     assert found.grid is not None
     side = 1
     while -(-found.grid[0] // side) * -(-found.grid[1] // side) > MOST_CELLS:
@@ -107,7 +100,7 @@ def _block(found: AttentionMap) -> int:
 
 
 def _in_blocks(found: AttentionMap) -> AttentionMap:
-    """Return the map with blocks of cells for cells, where there are too many: looked at as much as its cells together."""
+    """Return the map with blocks instead of cells where cells are too many; a block has its cells' weight together."""
     side = _block(found)
     if side == 1:
         return found

@@ -1,4 +1,4 @@
-"""What a page is told of one model and one image: maps over its cells, the image itself, the classes.
+"""What a page shows of one model and one image: maps over its cells, the image itself, the classes.
 
 AttentionRecord with grids → ImageView → lens/image_page.py
 """
@@ -19,22 +19,22 @@ CLASS = "[CLASS]"  # the label of what stands before the cells of an image
 
 @dataclass(frozen=True)
 class ImageView:
-    """A verdict on an image and its record, ready to be drawn. Maps are of one image (H, Q, K) and have grids."""
+    """A classified image and its record, ready to be drawn. Maps are of one image (H, Q, K) and have grids."""
 
     name: str
     record: AttentionRecord
     pixels: np.ndarray[Any, Any] | None = None  # (height, width, channels), uint8; None: only the cells are known
     source: str = ""  # what the image is called
     classes: Sequence[tuple[str, float]] = ()  # with their probabilities, best first
-    note: str = ""  # said where there is no attention
+    note: str = ""  # shown where there is no attention
 
     @classmethod
     def of_record(cls, record: AttentionRecord, image: Any = None) -> "ImageView":
-        """Return the view of the first image of a record, over a Pillow image or an array of bytes if there is one."""
+        """Return the view of a record's first image, over a Pillow image or an array of bytes where one is given."""
         if len({len(found.weights) for found in record.maps if not found.grid and found.weights.dim() == 4}) > 1:
             raise ConfigError(
-                "the maps have different numbers of examples, as where a model looks inside windows of its own: their places in "
-                "the image are not known"
+                "the maps have different numbers of examples, as where a model looks inside windows of its own: "
+                "their places in the image are not known; show(record) without an image shows them as they are"
             )
         maps = [laid_out(found, found.grid or _square(found)) for found in record.maps]
         whole = AttentionRecord(maps, positions=record.positions)
@@ -43,7 +43,7 @@ class ImageView:
 
 
 def laid_out(found: AttentionMap, grid: tuple[int, int]) -> AttentionMap:
-    """Return the map of the first image of a batch, its places named by row and column; tokens before them are no cells."""
+    """Return the map of the first image of a batch, its cells labelled by row and column."""
     special = found.weights.shape[-1] - grid[0] * grid[1]
     labels = cell_labels(grid, special)
     one = found.cut(labels, labels) if found.weights.dim() == 4 else replace(found, queries=labels, keys=labels)
@@ -51,19 +51,19 @@ def laid_out(found: AttentionMap, grid: tuple[int, int]) -> AttentionMap:
 
 
 def cell_labels(grid: tuple[int, int], special: int) -> tuple[str, ...]:
-    """Return the name of each place: "row,column" from 1, after the tokens that are no cells."""
+    """Return the label of each token: "row,column" from 1 for cells, after the special tokens before them."""
     cells = (f"{row + 1},{column + 1}" for row in range(grid[0]) for column in range(grid[1]))
     return (*[CLASS] * special, *cells)
 
 
 def placed(record: AttentionRecord) -> list[PositionTable]:
-    """Return the tables of positions of a record whose maps have grids, their places named by row and column."""
+    """Return the position tables of a record whose maps have grids, labelled by row and column."""
     grids = {found.grid[0] * found.grid[1]: found.grid for found in record.maps if found.grid}
     return [one.cut(cell_labels(grids[len(one.table)], 0)) for one in record.positions if len(one.table) in grids]
 
 
 def _square(found: AttentionMap) -> tuple[int, int]:
-    """Return the grid of a map that does not say it: a square, perhaps with a class token before it."""
+    """Return the grid of a map that has none: a square, perhaps with a class token before it."""
     queries, keys = found.weights.shape[-2:]
     side = math.isqrt(keys)
     if queries != keys or keys - side * side > 1:

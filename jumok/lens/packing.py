@@ -1,6 +1,7 @@
 """Numbers packed into text: exact where a page shows them, 16 bits or fewer where it computes with them.
 
-arrays → bytes of equal weight side by side, which deflate shortens → base64; where each array lies goes into the JSON
+arrays → all first bytes, all second bytes, …, which deflate shortens → base64; where each array lies goes into the JSON
+lens/page/unpacking.js is the other half.
 """
 
 import base64
@@ -10,11 +11,11 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-BITS = 16  # of a rounded number; the last of them are 0 where fewer are asked for, and deflate leaves those out
+BITS = 16  # of a rounded number; where fewer are wanted, the last ones are 0 and deflate leaves them out
 
 
 class Packing:
-    """Collect arrays; each is known by its number."""
+    """Collect arrays; the page knows each by its number."""
 
     def __init__(self) -> None:
         self.places: list[dict[str, Any]] = []
@@ -25,7 +26,7 @@ class Packing:
         return self._add(array.float().numpy(force=True).astype("<f4"), scale=1.0)
 
     def rounded(self, array: Tensor, bits: int = BITS) -> int:
-        """Add numbers as so many bits: 16 are right to a 65,000th of the largest, 11 to a 2,000th."""
+        """Add numbers rounded to some bits: 16 are right to a 65,000th of the largest, 11 to a 2,000th."""
         numbers, step = array.float().numpy(force=True), 1 << (BITS - bits)
         levels = (1 << (bits - 1)) - 1  # each way from 0
         scale = float(np.abs(numbers).max(initial=0.0)) / levels or 1.0
@@ -39,7 +40,7 @@ class Packing:
         """Return everything as base64."""
         return base64.b64encode(zlib.compress(bytes(self._bytes), level=9)).decode("ascii")
 
-    def _add(self, numbers: np.ndarray, *, scale: float) -> int:
+    def _add(self, numbers: np.ndarray[Any, Any], *, scale: float) -> int:
         place = {"type": numbers.dtype.str.lstrip("<|"), "shape": numbers.shape, "start": len(self._bytes)}
         self.places.append(place if scale == 1.0 else place | {"scale": scale})
         planes = np.ascontiguousarray(numbers).reshape(-1).view("u1").reshape(-1, numbers.itemsize).T

@@ -1,4 +1,4 @@
-"""The page of whatever can be shown: a record of words or of an image, an explanation.
+"""The page of anything that can be shown: a record of words or of an image, an explanation.
 
 AttentionRecord → View or ImageView → Page; Explanation → its own page
 """
@@ -23,8 +23,8 @@ class Explained(Protocol):
 def show(found: AttentionRecord | Explained, *, image: Any = None) -> Page:
     """Return the page of a record, or of an explanation.
 
-    image is what the model saw (Pillow's, or an array of bytes): the page then shows attention over its cells. A record whose
-    maps know their grids has cells without it.
+    image is what the model saw (a Pillow image or an array of bytes): the page then shows attention over its cells. A
+    record whose maps have grids has cells without it.
     """
     if isinstance(found, AttentionRecord):
         if found.maps and (image is not None or all(one.grid for one in found.maps)):

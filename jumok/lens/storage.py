@@ -59,8 +59,10 @@ def load_record(path: str | Path) -> AttentionRecord:
     return AttentionRecord(maps, positions=positions)
 
 
-def _taken_apart(found: Any, name: str, tensors: dict[str, Tensor]) -> dict[str, Any]:
-    """Return what is no tensor of a dataclass, and put its tensors under their names."""
+def _taken_apart(
+    found: AttentionMap | AttentionDetails | PositionTable, name: str, tensors: dict[str, Tensor]
+) -> dict[str, Any]:
+    """Return the fields of a dataclass that are no tensors, and put its tensors into `tensors` by name."""
     facts: dict[str, Any] = {}
     for field in fields(found):
         value = getattr(found, field.name)
@@ -74,13 +76,13 @@ def _taken_apart(found: Any, name: str, tensors: dict[str, Tensor]) -> dict[str,
 
 
 def _map(facts: dict[str, Any], name: str, tensors: dict[str, Tensor]) -> AttentionMap:
-    """Return a map; a file that was changed by hand must not give one whose labels and weights differ."""
+    """Return a map from its entry in the file's head; labels that do not fit the weights are refused."""
     weights = tensors[f"{name}.weights"]
     queries, keys, grid = tuple(facts["queries"]), tuple(facts["keys"]), facts["grid"]
     if weights.dim() not in (3, 4) or (queries and (len(queries), len(keys)) != tuple(weights.shape[-2:])):
         raise ValueError(f"{name} has weights of shape {tuple(weights.shape)}")
     details = None
-    kept = "parts" if "parts" in facts else "details"  # files of the first days say parts
+    kept = "parts" if "parts" in facts else "details"  # older files say parts
     if facts.get(kept) is not None:
         query, key, value, output = (tensors[f"{name}.{kept}.{one}"] for one in ("query", "key", "value", "output"))
         mask, vector = (tensors.get(f"{name}.{kept}.{one}") for one in ("mask", "vector"))
@@ -90,5 +92,6 @@ def _map(facts: dict[str, Any], name: str, tensors: dict[str, Tensor]) -> Attent
 
 
 def _table(facts: dict[str, Any], name: str, tensors: dict[str, Tensor]) -> PositionTable:
+    """Return a position table from its entry in the file's head."""
     where = str(facts["path"]), str(facts["kind"]), str(facts["join"])
     return PositionTable(*where, tensors[f"{name}.table"], tuple(facts["labels"]))

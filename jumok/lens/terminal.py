@@ -1,4 +1,4 @@
-"""An alignment drawn in the terminal: a line an output token, a column a source token, dark where it looked.
+"""An alignment drawn in the terminal: a line per output token, a column per source token, dark where it looked.
 
 AttentionMap (H, Q, K) → mean of heads (Q, K) → blocks, readable with and without colour
 """

@@ -1,4 +1,4 @@
-"""What a page is told of one model and one text, whatever kind of model it was.
+"""What a page shows of one model and one text, whatever kind of model it was.
 
 Explanation or AttentionRecord → View → lens/html.py
 """
@@ -27,7 +27,7 @@ class View:
 
     name: str
     record: AttentionRecord
-    sides: Mapping[str, tuple[Side, Side]]  # who looks at whom, by kind of attention
+    sides: Mapping[str, tuple[Side, Side]]  # what looks at what, by kind of attention
     output: Side  # what was written, its end included
     source: str = ""
     answer: str = ""
@@ -41,18 +41,19 @@ class View:
         if not record.maps:
             raise ConfigError("the record is empty: call the model inside `with observe(model) as record:` first")
         maps = [_labelled(found) for found in record.maps]
-        sides = {found.kind: (Side("looks", found.queries), Side("is looked at", found.keys)) for found in maps}
+        sides = {found.kind: (Side("queries", found.queries), Side("keys", found.keys)) for found in maps}
         for found in maps:
             if (found.queries, found.keys) != tuple(side.labels for side in sides[found.kind]):
                 raise ConfigError(
-                    f"the maps of kind '{found.kind}' are of different sequences: observe one call of the model at a time"
+                    f"the maps of kind '{found.kind}' are of different sequences: "
+                    "observe one call of the model at a time"
                 )
         whole = AttentionRecord(maps, positions=record.positions)
         return cls(name or "a record of attention", whole, sides, output=next(iter(sides.values()))[0])
 
 
 def _labelled(found: AttentionMap) -> AttentionMap:
-    """Return the map of the first example, tokens named by their places where they have no names."""
+    """Return the map of the first example; tokens without labels are named by their number."""
     if found.weights.dim() == 3 and found.queries:
         return found
     queries, keys = (tuple(str(place + 1) for place in range(count)) for count in found.weights.shape[-2:])

@@ -61,6 +61,11 @@ class BertConfig(TextModelConfig):
         check_multiple("model.width", self.width, "model.heads", self.heads)
         return self
 
+    @property
+    def longest(self) -> int:
+        """The longest text, special tokens included."""
+        return self.max_positions
+
 
 class Bert(MaskedReader):
     """Read a text both ways; find its hidden words, or name its class."""

@@ -1,7 +1,8 @@
 """A small residual network (He et al. 2016): the yardstick that the attention models for images are held against.
 
 image (B, C, H, W) → 3 × 3 convolution, where asked for 2 × 2 pooling
-  → stages of residual blocks, each at half the resolution and twice the width → mean over places (B, D) → project → logits (B, classes)
+  → stages of residual blocks, each at half the resolution and twice the width → feature map (B, D, h, w)
+  → mean over places (B, D) → project → logits (B, classes)
 """
 
 from typing import Any, ClassVar, Literal
@@ -16,7 +17,7 @@ from jumok.nn.batch import ImageBatch
 from jumok.nn.dropout import Dropout
 from jumok.nn.model import ImageReader
 
-# B batch · C channels · H height · W width of the image · D features of the last stage
+# B batch · C channels · H height · W width of the image · D features of the last stage · h, w its cells
 
 
 class CNNConfig(ImageModelConfig):
@@ -86,14 +87,18 @@ class CNN(ImageReader):
         for module in self.modules():
             if isinstance(module, nn.Conv2d):
                 nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
-        self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+                module.weight.data = module.weight.data.contiguous(memory_format=torch.channels_last)
 
-    def features(self, batch: ImageBatch) -> Tensor:
-        """Return what is projected: (B, D)."""
-        x = batch.images.contiguous(memory_format=torch.channels_last)
+    def feature_map(self, images: Tensor) -> Tensor:
+        """Return the last stage's features (B, D, h, w) of images (B, C, H, W)."""
+        x = images.contiguous(memory_format=torch.channels_last)
         x = F.relu(self.stem_norm(self.stem(x)))
         if self.config.stem_pool:
             x = F.max_pool2d(x, 2, ceil_mode=True)  # an image of one pixel keeps it
-        x = self.blocks(x)
-        pooled: Tensor = self.dropout(x.mean(dim=(2, 3)))
+        found: Tensor = self.blocks(x)
+        return found
+
+    def features(self, batch: ImageBatch) -> Tensor:
+        """Return the mean of the feature map, which is projected: (B, D)."""
+        pooled: Tensor = self.dropout(self.feature_map(batch.images).mean(dim=(2, 3)))
         return pooled

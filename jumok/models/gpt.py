@@ -11,8 +11,8 @@ from pydantic import Field, model_validator
 from torch import Tensor, nn
 
 from jumok.config import TextModelConfig, check_multiple
+from jumok.decoding.key_value_cache import KeyValueCache
 from jumok.decoding.lean import LeanStack, linear
-from jumok.decoding.state import KeyValueCache
 from jumok.nn.batch import TextBatch
 from jumok.nn.embeddings import Embedding
 from jumok.nn.feedforward import Activation
@@ -20,10 +20,9 @@ from jumok.nn.masks import causal_mask
 from jumok.nn.model import Decoder, Memory
 from jumok.nn.norms import NormKind
 from jumok.nn.positions import PositionKind, Positions
-from jumok.nn.recording import recorder_for
 from jumok.nn.transformer import EncoderStack, LayerOptions
 
-# B batch · R rows · T tokens · D width · V vocabulary
+# B batch · R hypotheses · n new tokens · T tokens · D width · V vocabulary
 
 SPREAD = 0.02  # of weights at the start, as in GPT-2
 
@@ -66,6 +65,11 @@ class GPTConfig(TextModelConfig):
         check_multiple("model.width", self.width, "model.heads", self.heads)
         return self
 
+    @property
+    def longest(self) -> int:
+        """The longest text that is read at once."""
+        return self.window
+
 
 class GPT(Decoder[TextBatch, KeyValueCache]):
     """Say what comes next, after every token."""
@@ -81,11 +85,11 @@ class GPT(Decoder[TextBatch, KeyValueCache]):
         scale = 1.0 if config.positions in ("learned", "none") else 1 / SPREAD
         self.embed = Embedding(nn.Embedding(config.vocabulary, config.width), positions, config.dropout, scale=scale)
         self.stack = EncoderStack(LayerOptions.of(config), config.layers, kind="decoder")
-        self.lean = LeanStack(self.stack) if LeanStack.fits(self.stack) else None
         self.project = nn.Linear(config.width, config.vocabulary, bias=config.output_bias)
         self._initialise()
         if config.tied:
             self.project.weight = self.embed.table.weight
+        self.lean: LeanStack | None = None  # the stack without calls of modules: made when it first writes
 
     @torch.no_grad()
     def _initialise(self) -> None:
@@ -117,15 +121,16 @@ class GPT(Decoder[TextBatch, KeyValueCache]):
         return Memory(table.new_zeros(rows, 0, self.config.width), table.new_zeros(rows, 0).bool())
 
     def start(self, memory: Memory) -> KeyValueCache:
-        """Return the state of one empty row each."""
+        """Return the state of one empty hypothesis each."""
+        self.lean = LeanStack.of(self.stack, self.lean)
         return KeyValueCache(len(memory.mask), self.config.layers)
 
     def extend(self, tokens: Tensor, state: KeyValueCache) -> tuple[Tensor, KeyValueCache]:
-        """Write tokens (R, n) to the rows; return logits (R, n, V) of what comes next, and the new state."""
+        """Write tokens (R, n) to the hypotheses; return the next tokens' logits (R, n, V) and the new state."""
         tokens = tokens.to(self.embed.table.weight.device)
         first = state.longest if state.even else state.lengths.to(tokens.device)
         embedded = self.embed(tokens, first)
-        if self.lean is not None and not self.training and recorder_for(self) is None:
+        if self.lean is not None and not self.watched:
             return linear(self.lean(embedded, state), self.project.weight, self.project.bias), state
         states: list[Tensor] = self.stack(embedded, causal=True, cache=state)
         return self.project(states[-1]), state

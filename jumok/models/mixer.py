@@ -17,6 +17,7 @@ from jumok.nn.feedforward import FeedForward
 from jumok.nn.model import ImageReader
 from jumok.nn.norms import LayerNorm
 from jumok.nn.patches import Patches, PatchKind
+from jumok.nn.transformer import Layers
 
 # B batch · C channels · H height · W width of the image · P patches · D width
 
@@ -84,7 +85,7 @@ class Mixer(ImageReader):
         side = config.image_size // config.patch_size
         self.patches = Patches(config.channels, config.patch_size, config.width, kind=config.patches)
         rates = depth_rates(config.stochastic_depth, config.layers)
-        self.layers = nn.ModuleList(MixerLayer(config, side * side, rate) for rate in rates)
+        self.layers: Layers[MixerLayer] = Layers(MixerLayer(config, side * side, rate) for rate in rates)
         self.norm = LayerNorm(config.width, eps=config.norm_epsilon)
         self.project = nn.Linear(config.width, config.classes)
         nn.init.zeros_(self.project.weight)  # as in the paper: every class is as likely at the start
@@ -96,7 +97,7 @@ class Mixer(ImageReader):
 
     def mixing_weights(self) -> Tensor:
         """Return how each layer mixes places: (layers, P, P)."""
-        return torch.stack([layer.mixing_weights() for layer in self.layers])  # type: ignore[operator]
+        return torch.stack([layer.mixing_weights() for layer in self.layers])
 
     def features(self, batch: ImageBatch) -> Tensor:
         """Return what is projected: (B, D)."""

@@ -25,7 +25,7 @@ from jumok.nn.recording import recorder_for
 from jumok.nn.recurrent import CellKind, RecurrentEncoder, RecurrentStack
 from jumok.nn.scores import StateAttention
 
-# B batch · R rows · S source · T target · n new tokens · D width · E encoder's width · V vocabulary
+# B batch · R hypotheses · S source · T target · n new tokens · D width · E encoder's width · V vocabulary
 
 
 class Seq2SeqConfig(PairModelConfig):
@@ -52,7 +52,6 @@ class Seq2SeqConfig(PairModelConfig):
     reverse_source: bool = Field(False, description="read the source from its last word to its first")
     dropout: float = Field(0.3, ge=0.0, lt=1.0)
     tied: bool = Field(True, description="output projection = target embedding")
-    shared_embeddings: bool = Field(True, description="one table for both sides, where the vocabulary is shared")
 
     @model_validator(mode="after")
     def options_fit(self) -> Self:
@@ -73,6 +72,11 @@ class Seq2SeqConfig(PairModelConfig):
                 "model.context = 'every' is for attention = 'none'; an attention looks at every step anyway"
             )
         return self
+
+    @property
+    def attends_to_source(self) -> bool:
+        """Whether there is attention over the source."""
+        return self.attention != "none"
 
     @property
     def reader_width(self) -> int:
@@ -96,10 +100,16 @@ class Seq2Seq(Decoder[PairBatch, RecurrentState]):
         self.embed_target = target_table
         self.embed_source = target_table if shared else self._table(config.source_vocabulary)
         self.dropout = Dropout(config.dropout)
-        options = {"layers": config.layers, "dropout": config.dropout}
-        self.encoder = RecurrentEncoder(config.cell, width, reader, bidirectional=config.bidirectional, **options)  # type: ignore[arg-type]
+        self.encoder = RecurrentEncoder(
+            config.cell,
+            width,
+            reader,
+            layers=config.layers,
+            bidirectional=config.bidirectional,
+            dropout=config.dropout,
+        )
         extra = width if config.input_feeding else reader if config.context == "every" else 0
-        self.decoder = RecurrentStack(config.cell, width + extra, width, **options)  # type: ignore[arg-type]
+        self.decoder = RecurrentStack(config.cell, width + extra, width, layers=config.layers, dropout=config.dropout)
         kinds = 2 if config.cell == "lstm" else 1
         self.bridge = nn.ModuleList(nn.Linear(reader, width) for _ in range(kinds)) if reader != width else None
         if config.attention != "none":
@@ -114,8 +124,13 @@ class Seq2Seq(Decoder[PairBatch, RecurrentState]):
 
     @property
     def attends_to_source(self) -> bool:
-        """Whether there is an attention over the source."""
-        return self.config.attention != "none"
+        """Whether there is attention over the source."""
+        return self.config.attends_to_source
+
+    @property
+    def embedding_tables(self) -> dict[str, nn.Embedding]:
+        """The tables of token vectors of both sides; one and the same where they are shared."""
+        return {"source": self.embed_source, "target": self.embed_target}
 
     def _table(self, vocabulary: int) -> nn.Embedding:
         table = nn.Embedding(vocabulary, self.config.width)
@@ -138,7 +153,7 @@ class Seq2Seq(Decoder[PairBatch, RecurrentState]):
         return Memory(states, mask, tuple(vectors))
 
     def start(self, memory: Memory) -> RecurrentState:
-        """Return the state of one empty row a sentence: the encoder's last vectors."""
+        """Return the state of one empty hypothesis for each sentence: the encoder's last vectors."""
         vectors = list(memory.layers)
         context = vectors[self.config.layers - 1]
         if self.bridge is not None:
@@ -151,7 +166,7 @@ class Seq2Seq(Decoder[PairBatch, RecurrentState]):
         return RecurrentState(vectors, SharedMemory(parts, memory.mask, torch.arange(len(memory.mask))))
 
     def extend(self, tokens: Tensor, state: RecurrentState) -> tuple[Tensor, RecurrentState]:
-        """Write tokens (R, n) to the rows; return logits (R, n, V) of what comes next, and the new state."""
+        """Write tokens (R, n) to the hypotheses; return the next tokens' logits (R, n, V) and the new state."""
         features, state = self._decode(tokens.to(state.memory.mask.device), state)
         return self.project(features), state
 

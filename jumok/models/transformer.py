@@ -8,28 +8,23 @@ import math
 from collections.abc import Sequence
 from typing import Any, ClassVar, Literal, Self
 
-import torch
-import torch.nn.functional as F
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 
 from jumok.config import PairModelConfig, check_multiple
 from jumok.decoding.lean import LeanStack
-from jumok.decoding.native_search import search_on
-from jumok.decoding.native_step import NativeStep
-from jumok.decoding.state import AttendingState, KeyValueCache, SharedMemory
 from jumok.errors import ConfigError
+from jumok.models.text_decoder import TextDecoder
 from jumok.nn.batch import PairBatch
 from jumok.nn.embeddings import Embedding
 from jumok.nn.feedforward import Activation
 from jumok.nn.masks import over_keys
-from jumok.nn.model import Decoder, Memory, OpenHypotheses, SearchRequest, SearchResult
+from jumok.nn.model import Memory
 from jumok.nn.norms import NormKind
 from jumok.nn.positions import Join, PositionKind, Positions
-from jumok.nn.recording import recorder_for
-from jumok.nn.transformer import DecoderStack, EncoderStack, LayerOptions
+from jumok.nn.transformer import EncoderStack, LayerOptions
 
-# B batch · R rows · S source · T target · D width · V vocabulary
+# B batch · S source · T target · D width · V vocabulary
 
 
 class TransformerConfig(PairModelConfig):
@@ -67,9 +62,6 @@ class TransformerConfig(PairModelConfig):
         "last", description="the encoder layer that decoders look at"
     )
     tied: bool = Field(True, description="output projection = target embedding")
-    shared_embeddings: bool = Field(True, description="one table for both sides, where the vocabulary is shared")
-    source_embeddings: str = Field("", description="word2vec text file to start from")
-    target_embeddings: str = Field("", description="word2vec text file to start from")
 
     @model_validator(mode="after")
     def sizes_fit(self) -> Self:
@@ -93,12 +85,17 @@ class TransformerConfig(PairModelConfig):
         return self
 
     @property
+    def attends_to_source(self) -> bool:
+        """Whether there is attention over the source: always."""
+        return True
+
+    @property
     def depths(self) -> tuple[int, int]:
         """Layers of the encoder and of the decoder."""
         return self.encoder_layers or self.layers, self.decoder_layers or self.layers
 
 
-class Transformer(Decoder[PairBatch, AttendingState]):
+class Transformer(TextDecoder[PairBatch]):
     """Translate one sequence into another."""
 
     Config = TransformerConfig
@@ -118,14 +115,8 @@ class Transformer(Decoder[PairBatch, AttendingState]):
         self.embed_source = Embedding(source_table, source_positions, config.dropout, scale=scale)
         self.embed_target = Embedding(target_table, target_positions, config.dropout, scale=scale)
         self.encoder = EncoderStack(options, encoder_depth)
-        self.lean = LeanStack(self.encoder) if LeanStack.fits(self.encoder) else None
-        self.decoder = DecoderStack(options, decoder_depth, middle_feedforward=config.middle_feedforward)
-        self.project = nn.Linear(config.width, config.target_vocabulary)
-        nn.init.zeros_(self.project.bias)
-        if config.tied:
-            self.project.weight = target_table.weight
-        else:
-            nn.init.xavier_uniform_(self.project.weight)
+        self.make_decoder(options, decoder_depth, tied=config.tied, middle_feedforward=config.middle_feedforward)
+        self.lean: LeanStack | None = None  # the encoder without calls of modules: made when it first encodes
 
     def _positions(self) -> Positions:
         config = self.config
@@ -143,86 +134,24 @@ class Transformer(Decoder[PairBatch, AttendingState]):
         return table
 
     @property
-    def attends_to_source(self) -> bool:
-        """Whether there is attention over the source: always."""
-        return True
-
-    @property
-    def limit(self) -> int:
-        """The longest sequence the model can take, or 0 where there is no end."""
-        return self.embed_source.positions.limit
+    def embedding_tables(self) -> dict[str, nn.Embedding]:
+        """The tables of token vectors of both sides; one and the same where they are shared."""
+        return {"source": self.embed_source.table, "target": self.embed_target.table}
 
     def features(self, batch: PairBatch) -> Tensor:
         """Return the decoder's states (B, T, D) before the projection."""
-        memory = self.encode(batch)
-        return self._decode(
-            self.embed_target(batch.inputs),
-            self.decoder.side_by_side(self._looked_at(memory)),
-            memory.mask,
-            real=batch.target_mask,
-        )
+        return self.decode(batch.inputs, self.encode(batch), real=batch.target_mask)
 
     def encode(self, inputs: PairBatch) -> Memory:
         """Read the source once."""
         mask, embedded = inputs.source_mask, self.embed_source(inputs.source)
-        if self.lean is not None and not self._watched and self.config.cross_attention == "last":
-            return Memory(self.lean(embedded, mask=over_keys(mask)), mask)
+        if self.config.cross_attention == "last" and not self.watched:
+            self.lean = LeanStack.of(self.encoder, self.lean)
+            if self.lean is not None:
+                return Memory(self.lean(embedded, mask=over_keys(mask)), mask)
         layers = self.encoder(embedded, over_keys(mask), real=mask)
         return Memory(layers[-1], mask, tuple(layers))
 
-    def start(self, memory: Memory) -> AttendingState:
-        """Return the state of one empty row a sentence."""
-        sentences = len(memory.mask)
-        cache = KeyValueCache(sentences, len(self.decoder.layers))
-        parts = [part for pair in self.decoder.remember(self._looked_at(memory)) for part in pair]
-        return AttendingState(cache, SharedMemory(parts, memory.mask, torch.arange(sentences)), NativeStep.of(self))
-
-    def extend(self, tokens: Tensor, state: AttendingState) -> tuple[Tensor, AttendingState]:
-        """Write tokens (R, n) to the rows; return logits (R, n, V) of what comes next, and the new state."""
-        tokens = tokens.to(state.memory.mask.device)
-        if state.step is not None and tokens.shape[1] == 1 and not self._watched:
-            return state.step(tokens, state), state
-        first = state.cache.longest if state.cache.even else state.cache.lengths.to(tokens.device)
-        features = self._decode(
-            self.embed_target(tokens, first), state.remembered, state.memory.mask, cache=state.cache
-        )
-        if state.projection is not None:
-            return F.linear(features, *state.projection), state
-        return self.project(features), state
-
-    def search_on(
-        self, state: AttendingState, hypotheses: OpenHypotheses, request: SearchRequest
-    ) -> SearchResult[AttendingState] | None:
-        """Go on with a search for some steps in one call; None where it takes one step at a time."""
-        if state.step is None or self._watched:
-            return None
-        return search_on(state.step, state, hypotheses, request)
-
-    def restrict(self, state: AttendingState, tokens: Tensor) -> AttendingState:
-        """Return the state, whose logits will be those of tokens (K,) alone, in their order."""
-        chosen = tokens.to(self.project.weight.device)
-        state.projection = self.project.weight[chosen], self.project.bias[chosen]
-        return state
-
-    @property
-    def _watched(self) -> bool:
-        """Whether somebody trains or observes: then every layer is called as it stands."""
-        return self.training or torch.is_grad_enabled() or recorder_for(self) is not None
-
-    def _looked_at(self, memory: Memory) -> Sequence[Tensor]:
-        """Return what each decoder layer looks at."""
-        if self.config.cross_attention == "same_depth":
-            return memory.layers
-        return [memory.states] * len(self.decoder.layers)
-
-    def _decode(
-        self,
-        x: Tensor,
-        remembered: Sequence[Tensor | tuple[Tensor, Tensor]],
-        mask: Tensor,
-        *,
-        real: Tensor | None = None,
-        cache: KeyValueCache | None = None,
-    ) -> Tensor:
-        states: Tensor = self.decoder(x, remembered, memory_mask=over_keys(mask), real=real, cache=cache)
-        return states
+    def attended(self, memory: Memory) -> Sequence[Tensor]:
+        """Return the states (B, S, D) that each layer attends to: the encoder's last, or those of equal depth."""
+        return memory.layers if self.config.cross_attention == "same_depth" else super().attended(memory)

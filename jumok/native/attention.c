@@ -2,7 +2,7 @@
 
    softmax(q kᵀ · scale + bias) v, one head of one sequence at a time: all that belongs to it stays in the cache, and queries, keys,
    values and their gradients are read and written where the linear layers around them have them. Nothing but the
-   log-sum of each query is kept for the gradient; weights are reckoned again.
+   log-sum of each query is kept for the gradient; weights are computed again.
 
    Head widths are multiples of 8. A sequence may have fewer keys than the longest; a causal query sees no later key. Arrays are float32. */
 
@@ -13,8 +13,8 @@ struct attention {
     int heads, queries, keys, width, causal;
     float scale;
     int64_t query_sequence, query_row, key_sequence, key_row;  /* floats from one to the next; keys and values are laid out alike */
-    const int64_t *lengths;  /* keys of each sequence; none: all of them */
-    const float *bias;       /* (biases, heads, queries, keys), taken in turns by the sequences; may be none */
+    const int64_t *lengths;  /* keys of each sequence; null: all of them */
+    const float *bias;       /* (biases, heads, queries, keys), taken in turns by the sequences; may be null */
     int64_t biases;
 };
 
@@ -74,17 +74,17 @@ static inline void turn_square(const float *x, int64_t x_row, float *out, int64_
     eight rows[8], pairs[8], fours[8];
     for (int i = 0; i < 8; i++) rows[i] = load(x + i * x_row);
     for (int i = 0; i < 4; i++) {
-        pairs[2 * i] = __builtin_shuffle(rows[2 * i], rows[2 * i + 1], (whole_eight){0, 8, 1, 9, 4, 12, 5, 13});
-        pairs[2 * i + 1] = __builtin_shuffle(rows[2 * i], rows[2 * i + 1], (whole_eight){2, 10, 3, 11, 6, 14, 7, 15});
+        pairs[2 * i] = __builtin_shuffle(rows[2 * i], rows[2 * i + 1], (eight_integers){0, 8, 1, 9, 4, 12, 5, 13});
+        pairs[2 * i + 1] = __builtin_shuffle(rows[2 * i], rows[2 * i + 1], (eight_integers){2, 10, 3, 11, 6, 14, 7, 15});
     }
     for (int i = 0; i < 8; i += 4)
         for (int j = 0; j < 2; j++) {
-            fours[i + 2 * j] = __builtin_shuffle(pairs[i + j], pairs[i + 2 + j], (whole_eight){0, 1, 8, 9, 4, 5, 12, 13});
-            fours[i + 2 * j + 1] = __builtin_shuffle(pairs[i + j], pairs[i + 2 + j], (whole_eight){2, 3, 10, 11, 6, 7, 14, 15});
+            fours[i + 2 * j] = __builtin_shuffle(pairs[i + j], pairs[i + 2 + j], (eight_integers){0, 1, 8, 9, 4, 5, 12, 13});
+            fours[i + 2 * j + 1] = __builtin_shuffle(pairs[i + j], pairs[i + 2 + j], (eight_integers){2, 3, 10, 11, 6, 7, 14, 15});
         }
     for (int i = 0; i < 4; i++) {
-        eight low = __builtin_shuffle(fours[i], fours[4 + i], (whole_eight){0, 1, 2, 3, 8, 9, 10, 11});
-        eight high = __builtin_shuffle(fours[i], fours[4 + i], (whole_eight){4, 5, 6, 7, 12, 13, 14, 15});
+        eight low = __builtin_shuffle(fours[i], fours[4 + i], (eight_integers){0, 1, 2, 3, 8, 9, 10, 11});
+        eight high = __builtin_shuffle(fours[i], fours[4 + i], (eight_integers){4, 5, 6, 7, 12, 13, 14, 15});
         memcpy(out + i * out_row, &low, sizeof low);
         memcpy(out + (4 + i) * out_row, &high, sizeof high);
     }

@@ -7,7 +7,6 @@ everything, more slowly.
 """
 
 import ctypes
-import hashlib
 import os
 import platform
 import shutil
@@ -16,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 
-from jumok.cache import cached_folder
+from jumok.cache import cache_key, cached_folder
 from jumok.errors import JumokError
 
 HERE = Path(__file__).parent
@@ -57,9 +56,8 @@ def _compiled(compiler: str) -> Path:
             (folder / name).unlink()
 
     texts = [source.read_text(encoding="utf-8") for source in (*SOURCES, *sorted(HERE.glob("*.h")))]
-    parts = (*texts, compiler, *FLAGS, platform.machine(), _processor())
-    key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
-    return cached_folder(f"native-{key}", build) / "kernels.so"
+    key = cache_key("native", *texts, compiler, *FLAGS, platform.machine(), _processor())
+    return cached_folder(key, build) / "kernels.so"
 
 
 def _processor() -> str:

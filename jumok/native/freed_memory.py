@@ -8,7 +8,6 @@ kept would grow for hours to several times of what is in use: now and then all o
 
 import ctypes
 import time
-from typing import Any
 
 # mallopt's names for them (malloc.h)
 TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3
@@ -20,7 +19,7 @@ class FreedMemory:
     """What a process has freed; where the C library takes no requests, nothing is done."""
 
     def __init__(self) -> None:
-        self._library: Any = None
+        self._library: ctypes.CDLL | None = None
         self._given_back = time.monotonic()
 
     def keep(self) -> None:

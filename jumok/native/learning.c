@@ -6,7 +6,7 @@
    normalise_rows layer norm, with what its gradient needs
    loss_rows      cross-entropy of rows of logits, which become their own gradient
 
-   Each has a twin in torch, which it is tested against (tests/native). Arrays are float32. */
+   torch computes the same, which each is tested against (tests/native). Arrays are float32. */
 
 #include "vectors.h"
 

@@ -1,9 +1,9 @@
-/* Linear layers for a few rows: what a step of a small decoder consists of.
+/* Linear layers of a few rows: most of a small decoder's step.
 
    Many rows go to the sgemm that torch brings along; it wants Fortran's order, in which a row-major (rows, width) is a
    column-major (width, rows). A few rows are bound by reading the weights, and a call of sgemm costs more than it saves. */
 
-#include "writing.h"
+#include "decoding.h"
 
 #define FEW 16
 
@@ -14,7 +14,7 @@
 #define TOGETHER 2
 #endif
 
-/* Four outputs of so many rows, (rows, 4), over whole eights of a row: a weight is read once. */
+/* Four outputs of so many rows, (rows, 4), over the eights of a row: a weight is read once. */
 static inline __attribute__((always_inline)) void four_outputs(const int rows, const float *x, int inside,
                                                                const float *const weights[4], float *sums) {
     eight parts[TOGETHER][4] = {0};
@@ -39,7 +39,7 @@ static inline __attribute__((always_inline)) void four_outputs(const int rows, c
         add_up(parts[row][0], parts[row][1], parts[row][2], parts[row][3], sums + 4 * row);
 }
 
-/* What is left of a row after its eights; apart, since it is rare and five copies of it take long to compile. */
+/* The rest of a row after its eights: a function of its own, since it is rare and five copies of it take long to compile. */
 static __attribute__((noinline)) void add_rest(int rows, const float *x, int inside, const float *const weights[4], float *sums) {
     for (int row = 0; row < rows; row++)
         for (int i = inside - inside % 8; i < inside; i++)

@@ -1,12 +1,12 @@
 /* Rows of logits: log Σ exp, and the largest few without sorting.
 
-   rank           both, of a row that comes in portions: they never need to be anywhere all at once
+   rank           both, of a row that comes in portions, so that all logits are never in memory at once
    log_sums       of every row of a matrix
    likeliest      of every row of a matrix
 
-   Each has a twin in torch, which it is tested against (tests/native). */
+   torch computes the same in decoding/logits.py, which they are tested against (tests/native). */
 
-#include "writing.h"
+#include "decoding.h"
 
 #define BLOCK 64 /* columns that are passed over at once where none is large enough */
 
@@ -53,7 +53,7 @@ static inline void keep_largest(struct ranking *r, int count, const float *x, in
 
 /* x (columns ≤ PORTION,) are columns first, first + 1, … of a row, to which bias is added. Columns `never` count in the sum
    and are not among the largest. */
-void rank(struct ranking *r, int count, float *x, int64_t first, int columns, const float *bias, const int64_t *never, int nevers) {
+void rank(struct ranking *r, int count, float *x, int64_t first, int columns, const float *bias, const int64_t *never, int never_count) {
     float tops[PORTION / BLOCK], top = -INFINITY;
     for (int at = 0, block = 0; at < columns; at += BLOCK, block++) {
         const int here = columns - at < BLOCK ? columns - at : BLOCK;
@@ -63,7 +63,7 @@ void rank(struct ranking *r, int count, float *x, int64_t first, int columns, co
         top = tops[block] > top ? tops[block] : top;
     }
     add_exponentials(r, x, columns, top);
-    for (int i = 0; i < nevers; i++)
+    for (int i = 0; i < never_count; i++)
         if (never[i] >= first && never[i] < first + columns) x[never[i] - first] = -INFINITY;
     for (int at = 0, block = 0; at < columns; at += BLOCK, block++)
         if (r->found < count || tops[block] > r->values[count - 1])

@@ -1,192 +1,233 @@
-/* A search by itself: steps of a decoder and the choices after them, until enough sentences have come to their end.
+/* A search inside C: steps of a decoder and the choices after them, until enough sentences are done.
 
-   search_on      the beam search of decoding/beam.py; with a width of one, the greedy one of decoding/sampling.py
-   move_rows      rows of what is remembered take other rows' places
+   search_on      the beam search of decoding/beam.py; with a width of one, the greedy choice of decoding/sampling.py
+   move_rows      rows of the key-value cache replace other rows
 
-   Rows of a sentence stand side by side, `width` of them. A sentence that is done leaves at once, and the last one takes its
-   place. Hypotheses that have ended are listed as done; Python makes answers of them. */
+   The hypotheses of a sentence stand side by side, `width` of them. A sentence that is done leaves at once, and the last one
+   takes its place. The structures are those of nn/model.py, field by field. */
 
-#include "writing.h"
+#include "decoding.h"
 
-struct search {
-    int width, sentences, steps, least, nevers, room;  /* steps to take at most; sentences to stop at; tokens of a hypothesis */
+struct search_request {
+    int width, steps, until, never_count;  /* hypotheses of each sentence; steps at most; stop when so few sentences are left */
     int64_t end;
-    const int64_t *never, *shortlist;  /* columns never chosen; the token of each column, or none: columns are tokens */
-    int64_t *sentence, *longest, *ended;  /* per sentence: where it stood at first, most tokens, hypotheses that have ended */
-    int64_t *next, *length, *tokens;  /* per hypothesis: chosen last and not yet read, how many there are, all (room) */
-    float *total, *log_probabilities;  /* per hypothesis: log-probability of all tokens, of each (room) */
-    int done;  /* hypotheses that have ended; done_… are theirs */
-    int64_t *done_sentence, *done_length, *done_tokens;
-    float *done_total, *done_log_probabilities;
+    const int64_t *never, *shortlist;  /* columns never chosen; the token of each column, or null: columns are tokens */
+};
+
+struct open_hypotheses {
+    int sentences, room;  /* room for tokens of a hypothesis */
+    int64_t *sentence;  /* of each sentence: its place when the call began, which is its row of memory */
+    int64_t *next, *length;  /* of each hypothesis: the token chosen last, which the decoder has not read; how many tokens */
+    float *total;  /* log-probability of all tokens */
+    int64_t *tokens;  /* (room) */
+    float *log_probabilities;  /* (room) of each token */
+    int64_t *longest, *ended;  /* of each sentence: most tokens; how many hypotheses have ended */
+};
+
+struct ended_hypotheses {
+    int count;
+    int64_t *sentence, *length;
+    float *total;
+    int64_t *tokens;
+    float *log_probabilities;
 };
 
 struct candidate {
-    int64_t row, token;
+    int64_t row, token; /* the hypothesis that it continues, and by which token */
     float log_probability, total;
 };
 
-static void copy_row(const struct model *m, const struct step *s, int64_t to, int64_t from, int64_t places) {
-    const int64_t size = places * (m->width / m->heads) * sizeof(float);
-    for (int layer = 0; layer < m->layers; layer++)
+struct search {
+    const struct decoder *decoder;
+    struct step *step;
+    const struct search_request *request;
+    struct open_hypotheses *open;
+    struct ended_hypotheses *ended;
+    int ranked; /* likeliest tokens of each hypothesis that are looked at */
+    struct ranking *rankings; /* of each hypothesis */
+    float *logits; /* (hypotheses, PORTION) */
+    int *next; /* (width) place in each ranking */
+    struct candidate *candidates, *beam, *places; /* (2 · width), (width), (width) of one sentence */
+};
+
+static void copy_cache(const struct search *q, int64_t to, int64_t from, int64_t tokens) {
+    const struct decoder *d = q->decoder;
+    const struct step *s = q->step;
+    const int64_t size = tokens * (d->width / d->heads) * sizeof(float);
+    for (int layer = 0; layer < d->layers; layer++)
         for (int kind = KEYS; kind <= VALUES; kind++) {
             float *all = s->remembered[layer * REMEMBERED + kind];
-            for (int h = 0; h < m->heads; h++)
+            for (int h = 0; h < d->heads; h++)
                 memcpy(all + to * s->row + h * s->head, all + from * s->row + h * s->head, size);
         }
 }
 
-static void copy_hypothesis(struct search *q, int64_t to, int64_t from) {
-    q->length[to] = q->length[from];
-    q->total[to] = q->total[from];
-    q->next[to] = q->next[from];
-    memcpy(q->tokens + to * q->room, q->tokens + from * q->room, q->length[from] * sizeof(int64_t));
-    memcpy(q->log_probabilities + to * q->room, q->log_probabilities + from * q->room, q->length[from] * sizeof(float));
+static void copy_hypothesis(struct open_hypotheses *o, int64_t to, int64_t from) {
+    o->length[to] = o->length[from];
+    o->total[to] = o->total[from];
+    o->next[to] = o->next[from];
+    memcpy(o->tokens + to * o->room, o->tokens + from * o->room, o->length[from] * sizeof(int64_t));
+    memcpy(o->log_probabilities + to * o->room, o->log_probabilities + from * o->room, o->length[from] * sizeof(float));
 }
 
-static void append(struct search *q, int64_t row, const struct candidate *chosen) {
-    const int64_t at = row * q->room + q->length[row]++;
-    q->tokens[at] = q->next[row] = chosen->token;
-    q->log_probabilities[at] = chosen->log_probability;
-    q->total[row] += chosen->log_probability;
+static void append(struct open_hypotheses *o, int64_t row, const struct candidate *chosen) {
+    const int64_t at = row * o->room + o->length[row]++;
+    o->tokens[at] = o->next[row] = chosen->token;
+    o->log_probabilities[at] = chosen->log_probability;
+    o->total[row] += chosen->log_probability;
 }
 
-static void end_hypothesis(struct search *q, int64_t place, const struct candidate *chosen) {
-    const int64_t row = chosen->row, length = q->length[row], into = (int64_t)q->done * q->room;
-    memcpy(q->done_tokens + into, q->tokens + row * q->room, length * sizeof(int64_t));
-    memcpy(q->done_log_probabilities + into, q->log_probabilities + row * q->room, length * sizeof(float));
-    q->done_tokens[into + length] = chosen->token;
-    q->done_log_probabilities[into + length] = chosen->log_probability;
-    q->done_sentence[q->done] = place;
-    q->done_length[q->done] = length + 1;
-    q->done_total[q->done++] = q->total[row] + chosen->log_probability;
+static void end_hypothesis(const struct search *q, int64_t sentence, const struct candidate *chosen) {
+    const struct open_hypotheses *o = q->open;
+    struct ended_hypotheses *e = q->ended;
+    const int64_t row = chosen->row, length = o->length[row], into = (int64_t)e->count * o->room;
+    memcpy(e->tokens + into, o->tokens + row * o->room, length * sizeof(int64_t));
+    memcpy(e->log_probabilities + into, o->log_probabilities + row * o->room, length * sizeof(float));
+    e->tokens[into + length] = chosen->token;
+    e->log_probabilities[into + length] = chosen->log_probability;
+    e->sentence[e->count] = sentence;
+    e->length[e->count] = length + 1;
+    e->total[e->count++] = o->total[row] + chosen->log_probability;
 }
 
-/* The likeliest continuations of a sentence, best first, of rankings that are sorted already; returns how many. */
-static int likeliest_of(const struct search *q, int sentence, const struct ranking *rankings, int most, int *next,
-                        struct candidate *found) {
-    const int64_t first = (int64_t)sentence * q->width;
+/* Merges the sorted rankings of a sentence's hypotheses into q->candidates, best first; returns how many there are. */
+static int likeliest_of(const struct search *q, int sentence) {
+    const int width = q->request->width;
+    const int64_t first = (int64_t)sentence * width;
     int count = 0;
-    for (int row = 0; row < q->width; row++) next[row] = 0;
-    for (; count < most; count++) {
+    for (int row = 0; row < width; row++) q->next[row] = 0;
+    for (; count < 2 * width; count++) {
         struct candidate best = {-1, 0, 0.0f, 0.0f};
-        for (int row = 0; row < q->width; row++) {
-            const struct ranking *r = rankings + first + row;
-            if (next[row] == r->found) continue;
-            const float log_probability = r->values[next[row]] - log_sum(r), total = q->total[first + row] + log_probability;
+        for (int row = 0; row < width; row++) {
+            const struct ranking *r = q->rankings + first + row;
+            if (q->next[row] == r->found) continue;
+            const float log_probability = r->values[q->next[row]] - log_sum(r), total = q->open->total[first + row] + log_probability;
             if (best.row >= 0 && !(total > best.total)) continue;
-            best = (struct candidate){first + row, r->columns[next[row]], log_probability, total};
+            best = (struct candidate){first + row, r->columns[q->next[row]], log_probability, total};
         }
         if (best.row < 0) break;
-        next[best.row - first]++;
-        if (q->shortlist) best.token = q->shortlist[best.token];
-        found[count] = best;
+        q->next[best.row - first]++;
+        if (q->request->shortlist) best.token = q->request->shortlist[best.token];
+        q->candidates[count] = best;
     }
     return count;
 }
 
-/* Each candidate stands where its row stood, if no better one does; those left over take free places. So no row that another comes
-   from is ever overwritten. Places that none can fill repeat the first, as impossible rows. */
-static void find_places(const struct candidate *beam, int count, int width, int64_t first, struct candidate *places) {
-    int homeless = 0, taken[2 * width];
+/* Puts each candidate of the beam in the place of its hypothesis if no better one is there, the others in free places: so no
+   hypothesis is overwritten that another one continues. Places that none can fill repeat the first, as impossible ones. */
+static void find_places(const struct search *q, int count, int64_t first) {
+    const int width = q->request->width;
+    const struct candidate *beam = q->beam;
+    struct candidate *places = q->places;
+    int left_over = 0, waiting[2 * width];
     for (int p = 0; p < width; p++) places[p].row = -1;
     for (int i = 0; i < count; i++) {
-        struct candidate *home = places + (beam[i].row - first);
-        if (home->row < 0)
-            *home = beam[i];
+        struct candidate *own = places + (beam[i].row - first);
+        if (own->row < 0)
+            *own = beam[i];
         else
-            taken[homeless++] = i;
+            waiting[left_over++] = i;
     }
     for (int p = 0, next = 0; p < width; p++) {
         if (places[p].row >= 0) continue;
-        places[p] = next < homeless ? beam[taken[next]] : beam[0];
-        if (next++ >= homeless) places[p].log_probability = -INFINITY;
+        places[p] = next < left_over ? beam[waiting[next]] : beam[0];
+        if (next++ >= left_over) places[p].log_probability = -INFINITY;
     }
 }
 
-/* One sentence's step; returns whether it goes on. */
-static int go_on(const struct model *m, const struct step *s, struct search *q, int sentence, const struct ranking *rankings, int *next,
-                 struct candidate *found) {
-    const int width = q->width;
-    const int64_t first = (int64_t)sentence * width, place = q->sentence[sentence];
-    const int last = q->length[first] + 1 >= q->longest[sentence];
-    struct candidate *beam = found + 2 * width, *places = beam + width;
-    int count = likeliest_of(q, sentence, rankings, 2 * width, next, found), alive = 0, kept = 0;
+/* Takes one sentence's step; returns whether it goes on. */
+static int go_on(const struct search *q, int sentence) {
+    const int width = q->request->width;
+    struct open_hypotheses *o = q->open;
+    const int64_t first = (int64_t)sentence * width, place = o->sentence[sentence];
+    const int last = o->length[first] + 1 >= o->longest[sentence], count = likeliest_of(q, sentence);
+    int possible = 0, kept = 0;
     for (int i = 0; i < count; i++) {
-        if (found[i].total == -INFINITY) continue;
-        if (found[i].token != q->end) {
-            if (kept < width) beam[kept++] = found[i];
-        } else if (alive < width) {
-            end_hypothesis(q, place, found + i);
-            q->ended[sentence]++;
+        const struct candidate *found = q->candidates + i;
+        if (found->total == -INFINITY) continue;
+        if (found->token != q->request->end) {
+            if (kept < width) q->beam[kept++] = *found;
+        } else if (possible < width) {
+            end_hypothesis(q, place, found);
+            o->ended[sentence]++;
         }
-        alive++;
+        possible++;
     }
-    const int full = q->ended[sentence] >= width;
-    if (!kept && !q->ended[sentence]) end_hypothesis(q, place, found); /* never leave a sentence without any answer */
+    const int full = o->ended[sentence] >= width;
+    if (!kept && !o->ended[sentence]) end_hypothesis(q, place, q->candidates); /* never leave a sentence without any answer */
     if (last && !full)
-        for (int i = 0; i < kept; i++) end_hypothesis(q, place, beam + i); /* as they are, unfinished */
+        for (int i = 0; i < kept; i++) end_hypothesis(q, place, q->beam + i); /* as they are, unfinished */
     if (last || full || !kept) return 0;
-    find_places(beam, kept, width, first, places);
-    for (int p = 0; p < width; p++)
-        if (places[p].row != first + p) {
-            copy_row(m, s, first + p, places[p].row, s->lengths[places[p].row] + 1);
-            copy_hypothesis(q, first + p, places[p].row);
-        }
-    for (int p = 0; p < width; p++) append(q, first + p, places + p);
+    find_places(q, kept, first);
+    for (int p = 0; p < width; p++) {
+        const int64_t from = q->places[p].row;
+        if (from == first + p) continue;
+        copy_cache(q, first + p, from, o->length[from] + 1); /* the decoder has read one token more in this step */
+        copy_hypothesis(o, first + p, from);
+    }
+    for (int p = 0; p < width; p++) append(o, first + p, q->places + p);
     return 1;
 }
 
-/* The last sentence takes the place of one that leaves. */
-static void leave(const struct model *m, const struct step *s, struct search *q, int sentence) {
-    const int last = --q->sentences;
+/* Lets the last sentence take the place of one that is done. */
+static void leave(const struct search *q, int sentence) {
+    struct open_hypotheses *o = q->open;
+    const int last = --o->sentences, width = q->request->width;
     if (sentence == last) return;
-    q->sentence[sentence] = q->sentence[last];
-    q->longest[sentence] = q->longest[last];
-    q->ended[sentence] = q->ended[last];
-    for (int row = 0; row < q->width; row++) {
-        const int64_t to = (int64_t)sentence * q->width + row, from = (int64_t)last * q->width + row;
-        copy_row(m, s, to, from, q->length[from]);
-        copy_hypothesis(q, to, from);
+    o->sentence[sentence] = o->sentence[last];
+    o->longest[sentence] = o->longest[last];
+    o->ended[sentence] = o->ended[last];
+    for (int row = 0; row < width; row++) {
+        const int64_t to = (int64_t)sentence * width + row, from = (int64_t)last * width + row;
+        copy_cache(q, to, from, o->length[from]);
+        copy_hypothesis(o, to, from);
     }
 }
 
-/* Projects features (rows, width) onto the vocabulary and ranks what comes, portion by portion. */
-static void rank_rows(const struct model *m, const struct search *q, const float *features, int rows, int count,
-                      struct ranking *rankings, float *logits) {
-    for (int row = 0; row < rows; row++) rank_nothing(rankings + row);
-    for (int first = 0; first < m->vocabulary; first += PORTION) {
-        const int here = m->vocabulary - first < PORTION ? m->vocabulary - first : PORTION;
-        portion(m->multiply, features, rows, m->width, m->project + (int64_t)first * m->width, here, logits);
+/* Projects features (hypotheses, width) onto the vocabulary and ranks the logits, portion by portion. */
+static void rank_all(const struct search *q, const float *features) {
+    const struct decoder *d = q->decoder;
+    const int rows = q->step->hypotheses;
+    for (int row = 0; row < rows; row++) rank_nothing(q->rankings + row);
+    for (int first = 0; first < d->vocabulary; first += PORTION) {
+        const int here = d->vocabulary - first < PORTION ? d->vocabulary - first : PORTION;
+        portion(d->multiply, features, rows, d->width, d->project + (int64_t)first * d->width, here, q->logits);
         for (int row = 0; row < rows; row++)
-            rank(rankings + row, count, logits + (int64_t)row * here, first, here, m->project_bias + first, q->never, q->nevers);
+            rank(q->rankings + row, q->ranked, q->logits + (int64_t)row * here, first, here, d->project_bias + first, q->request->never,
+                 q->request->never_count);
     }
 }
 
-/* Takes steps until `least` sentences are left or `steps` steps are taken. The step's tokens, lengths and place are the search's next,
-   length and sentence.
-   Returns how many steps were taken, or −1 where there is no memory. */
-int search_on(const struct model *m, struct step *s, struct search *q) {
-    const int width = q->width, rows = q->sentences * width;
-    const int count = width == 1 ? 1 : 2 * width < m->vocabulary ? 2 * width : m->vocabulary;
-    float *logits = malloc((int64_t)rows * PORTION * sizeof(float)), *values = malloc((int64_t)rows * count * sizeof(float));
-    int64_t *columns = malloc((int64_t)rows * count * sizeof(int64_t));
-    struct ranking *rankings = malloc(rows * sizeof(struct ranking));
-    struct candidate *found = malloc(4 * width * sizeof(struct candidate));
-    int *next = malloc(width * sizeof(int)), taken = -1;
-    if (logits && values && columns && rankings && found && next) {
+/* Takes steps until so few sentences are left or so many steps are taken as the request says. The step's next, length and sentence
+   are those of the open hypotheses. Returns how many steps were taken, or −1 where there is no memory. */
+int search_on(const struct decoder *d, struct step *s, const struct search_request *request, struct open_hypotheses *open,
+              struct ended_hypotheses *ended) {
+    const int width = request->width, rows = open->sentences * width;
+    const int ranked = width == 1 ? 1 : 2 * width < d->vocabulary ? 2 * width : d->vocabulary;
+    float *values = malloc((int64_t)rows * ranked * sizeof(float));
+    int64_t *columns = malloc((int64_t)rows * ranked * sizeof(int64_t));
+    struct search q = {d, s, request, open, ended, ranked};
+    q.rankings = malloc(rows * sizeof(struct ranking));
+    q.logits = malloc((int64_t)rows * PORTION * sizeof(float));
+    q.next = malloc(width * sizeof(int));
+    q.candidates = malloc(4 * width * sizeof(struct candidate));
+    int taken = -1;
+    if (values && columns && q.rankings && q.logits && q.next && q.candidates) {
+        q.beam = q.candidates + 2 * width;
+        q.places = q.beam + width;
         for (int row = 0; row < rows; row++) {
-            rankings[row].values = values + (int64_t)row * count;
-            rankings[row].columns = columns + (int64_t)row * count;
+            q.rankings[row].values = values + (int64_t)row * ranked;
+            q.rankings[row].columns = columns + (int64_t)row * ranked;
         }
-        for (taken = 0; taken < q->steps && q->sentences > q->least; taken++) {
-            s->rows = q->sentences * width;
-            rank_rows(m, q, decode_layers(m, s), s->rows, count, rankings, logits);
+        for (taken = 0; taken < request->steps && open->sentences > request->until; taken++) {
+            s->hypotheses = open->sentences * width;
+            rank_all(&q, decode_layers(d, s));
             /* From the last to the first: one that takes the place of another has had its step already. */
-            for (int sentence = q->sentences - 1; sentence >= 0; sentence--)
-                if (!go_on(m, s, q, sentence, rankings, next, found)) leave(m, s, q, sentence);
+            for (int sentence = open->sentences - 1; sentence >= 0; sentence--)
+                if (!go_on(&q, sentence)) leave(&q, sentence);
         }
     }
-    free(logits), free(values), free(columns), free(rankings), free(found), free(next);
+    free(values), free(columns), free(q.rankings), free(q.logits), free(q.next), free(q.candidates);
     return taken;
 }
 

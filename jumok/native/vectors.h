@@ -1,4 +1,4 @@
-/* What all kernels reckon with: eight numbers at once, sums of them, e^x without a call, and layer norm. */
+/* What all kernels use: eight numbers at once, sums of them, e^x without a call, and layer norm. */
 
 #include <math.h>
 #include <stdint.h>
@@ -6,7 +6,7 @@
 #include <string.h>
 
 typedef float eight __attribute__((vector_size(32)));
-typedef int32_t whole_eight __attribute__((vector_size(32)));
+typedef int32_t eight_integers __attribute__((vector_size(32)));
 
 static inline eight load(const float *from) {
     eight found;
@@ -26,7 +26,7 @@ static inline eight load(const float *from) {
 #ifdef __clang__
 #define PICK(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
 #else
-#define PICK(a, b, ...) __builtin_shuffle(a, b, (whole_eight){__VA_ARGS__})
+#define PICK(a, b, ...) __builtin_shuffle(a, b, (eight_integers){__VA_ARGS__})
 #endif
 
 /* The sums of four times eight numbers: halves are added by a tree, since one after another takes longer than a short product. */
@@ -39,7 +39,7 @@ static inline void add_up(eight a, eight b, eight c, eight d, float *sums) {
 
 static inline float exponential(float x) {
     /* 2^n · e^r with |r| ≤ ln 2 / 2: n goes into the exponent's bits, e^r is a short series. */
-    const float rounder = 12582912.0f; /* 1.5 · 2^23: what is added to it is rounded to a whole number in its last bits */
+    const float rounder = 12582912.0f; /* 1.5 · 2^23: a number added to it is rounded to an integer in its last bits */
     x = x < -87.0f ? -87.0f : x;
     x = x > 88.0f ? 88.0f : x;
     float shifted = x * 1.44269504f + rounder, n = shifted - rounder;

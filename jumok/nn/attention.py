@@ -8,24 +8,33 @@ time and filed. A query that may look at nothing gets zeros.
 
 import math
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Protocol
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from jumok.decoding.state import KeyValueCache
 from jumok.nn.dropout import Dropout
 from jumok.nn.linear import Linear
 from jumok.nn.masks import causal_mask, shown_keys
-from jumok.nn.native_attention import attend_to_another, attend_to_itself, fits
+from jumok.nn.native_attention import Heads, attend_to_another, attend_to_itself, fits
 from jumok.nn.recording import recorder_for
 
-# B batch · R rows (hypotheses) · H heads · Q queries · K keys · D width · d head width · v value width
+# B batch · R hypotheses · H heads · Q queries · K keys · D width · d head width · v value width
 
 # Queries, keys and values start smaller than the other projections, as in torch.nn.MultiheadAttention; docs/log.md
 # tells what a larger start did to a post-norm encoder.
 INPUT_GAIN = 1 / math.sqrt(2)
+
+
+class KeyValues(Protocol):
+    """What attention asks of a key-value cache (decoding/key_value_cache.py)."""
+
+    def append(self, layer: int, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor | None, bool]:
+        """Write key (R, H, n, d) and value behind a layer's cached; return all of both, the mask and whether causal."""
+
+    def advance(self, new: int) -> None:
+        """Count new tokens of each hypothesis, once all layers have appended them."""
 
 
 def attention_weights(query: Tensor, key: Tensor, mask: Tensor | None = None, *, scale: float | None = None) -> Tensor:
@@ -91,20 +100,20 @@ class MultiHeadAttention(nn.Module, ABC):
         """Return (B, H, T, width) of x (B, T, H · width)."""
         return x.view(*x.shape[:2], self.heads, width).transpose(1, 2)
 
-    def short(self, query: Tensor, keys: int, mask: Tensor | None) -> dict[str, Any] | None:
-        """Return how C is to attend to so many keys while we learn (nn/native_attention.py); None where torch must."""
+    def native(self, query: Tensor, keys: int, mask: Tensor | None) -> Heads | None:
+        """Return the heads for attention to so many keys in C (nn/native_attention.py), or None where torch must serve."""
         plain = self.value_width == self.head_width and not (self.training and self.weight_dropout.rate)
         if not plain or not fits(query, keys, self.head_width) or recorder_for(self) is not None:
             return None
         lengths = None if mask is None else shown_keys(mask)
         if mask is not None and lengths is None:
             return None
-        return {"heads": self.heads, "scale": self.scale, "lengths": lengths}
+        return Heads(self.heads, self.scale, lengths)
 
     def mix(
         self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, *, causal: bool, group: int = 1
     ) -> Tensor:
-        """Attend, join the heads and project: (B, Q, D). group rows stand side by side in Q (see CrossAttention)."""
+        """Attend, join the heads and project: (B, Q, D). group hypotheses stand side by side in Q (see CrossAttention)."""
         record = recorder_for(self)
         if record is None and not (self.training and self.weight_dropout.rate):
             mixed = attend(query, key, value, mask, causal=causal, scale=self.scale)
@@ -140,13 +149,13 @@ class SelfAttention(MultiHeadAttention):
         mask: Tensor | None = None,
         *,
         causal: bool = False,
-        cache: KeyValueCache | None = None,
+        cache: KeyValues | None = None,
         layer: int = 0,
     ) -> Tensor:
         """Return (B, T, D) of x (B, T, D). With a cache, x continues what the cache holds and mask is the cache's."""
         joined = self.query_key_value(x)
-        if cache is None and (options := self.short(joined, x.shape[1], mask)) is not None:
-            output: Tensor = self.output(attend_to_itself(joined, causal=causal, **options))
+        if cache is None and (heads := self.native(joined, x.shape[1], mask)) is not None:
+            output: Tensor = self.output(attend_to_itself(joined, heads, causal=causal))
             return output
         query, key, value = joined.split(self.sizes, dim=-1)
         query, key = self.split(query, self.head_width), self.split(key, self.head_width)
@@ -176,13 +185,13 @@ class CrossAttention(MultiHeadAttention):
         return self.split(key, self.head_width), self.split(value, self.value_width)
 
     def forward(self, x: Tensor, remembered: Tensor | tuple[Tensor, Tensor], mask: Tensor | None = None) -> Tensor:
-        """Return (R, Q, D) of x (R, Q, D), where R is B or B · group: neighbouring rows share one memory.
+        """Return (R, Q, D) of x (R, Q, D), where R is B or B · group: neighbouring hypotheses share one memory.
 
-        What is remembered are keys and values, side by side or apart.
+        remembered are keys and values, side by side or apart.
         """
         if isinstance(remembered, Tensor):
-            if (options := self.short(x, remembered.shape[1], mask)) is not None and len(x) == len(remembered):
-                output: Tensor = self.output(attend_to_another(self.query(x), remembered, **options))
+            if (heads := self.native(x, remembered.shape[1], mask)) is not None and len(x) == len(remembered):
+                output: Tensor = self.output(attend_to_another(self.query(x), remembered, heads))
                 return output
             remembered = self.apart(remembered)
         key, value = remembered

@@ -1,4 +1,4 @@
-"""What a model is fed. One class a kind of example; tasks fill them, models read them.
+"""What a model is fed. One class for each kind of example; tasks fill them, models read them.
 
 Padding is marked by masks (True = real), never by a magic id.
 """

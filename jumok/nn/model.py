@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from jumok.nn.batch import ImageBatch, LabelBatch, MaskedBatch
 from jumok.nn.recording import recorder_for
 
-# B sentences · S source · D width · R hypotheses in the making · N sentences of a search · W hypotheses of each
+# B sentences · S source · D width · V vocabulary · R open hypotheses · N sentences of a search · W hypotheses of each
 # T room for tokens · K tokens of a shortlist · E hypotheses that have ended
 
 BatchT = TypeVar("BatchT")
@@ -104,7 +104,7 @@ class MaskedReader(Model[MaskedBatch | LabelBatch]):
 
 @dataclass(frozen=True)
 class Memory:
-    """What an encoder hands to a decoder: text and images alike."""
+    """What an encoder hands to a decoder, of texts and images alike."""
 
     states: Tensor  # (B, S, D), the last layer's
     mask: Tensor  # (B, S), True = may look
@@ -113,7 +113,7 @@ class Memory:
 
 
 class DecoderState(Protocol):
-    """What a decoder remembers of hypotheses. A state that was extended, selected from or joined must not be used again."""
+    """What a decoder remembers of hypotheses; one that was extended, selected from or joined must not be used again."""
 
     @property
     def rows(self) -> int:
@@ -131,20 +131,24 @@ StateT = TypeVar("StateT", bound=DecoderState)
 
 @dataclass
 class OpenHypotheses:
-    """Hypotheses in the making, those of a sentence side by side: a decoder that searches by itself writes into these."""
+    """Hypotheses that have not ended, those of a sentence side by side: a decoder that searches by itself writes into these.
+
+    native/searching.c has the same fields in struct open_hypotheses.
+    """
 
     next: Tensor  # (R,) tokens chosen last, not yet read by the decoder
-    total: Tensor  # (R,) log-probability so far
-    tokens: Tensor  # (R, T) so far
+    length: Tensor  # (R,) tokens so far, next included
+    total: Tensor  # (R,) log-probability of them
+    tokens: Tensor  # (R, T)
     log_probabilities: Tensor  # (R, T) of each token
-    longest: Tensor  # (N,) most tokens
-    ended: Tensor  # (N,) hypotheses that have ended
+    longest: Tensor  # (N,) most tokens of a sentence's hypotheses, the end included
+    ended: Tensor  # (N,) how many hypotheses of a sentence have ended
 
 
 class EndedHypotheses(NamedTuple):
-    """Hypotheses that have ended, in the order in which they did."""
+    """Hypotheses that have ended, in the order in which they did; struct ended_hypotheses in C."""
 
-    sentence: Tensor  # (E,) which sentence of the call they belong to
+    sentence: Tensor  # (E,) the place of their sentence among those of the call
     length: Tensor  # (E,)
     total: Tensor  # (E,)
     tokens: Tensor  # (E, T)
@@ -152,22 +156,22 @@ class EndedHypotheses(NamedTuple):
 
 
 class SearchRequest(NamedTuple):
-    """How far a decoder is to search by itself."""
+    """How far a decoder is to search by itself; struct search_request in C."""
 
-    width: int  # hypotheses of a sentence
+    width: int  # hypotheses of each sentence
     steps: int  # at most
-    sentences: int  # stop when no more than these are left
+    until: int  # stop when no more sentences than these are left
     end: int  # the token that ends a hypothesis
     never: Sequence[int]  # columns of the logits that are never chosen
     shortlist: Tensor | None = None  # (K,) the token of each column; None: columns are tokens
 
 
 class SearchResult(NamedTuple, Generic[StateT]):
-    """Where a search stands."""
+    """Where a search stands after some steps."""
 
     hypotheses: OpenHypotheses
     state: StateT
-    sentences: Tensor  # (N',) where each sentence that goes on stood before
+    sentences: Tensor  # (N',) the former place of each sentence that is still open
     ended: EndedHypotheses
 
 
@@ -175,7 +179,7 @@ class Decoder(Model[BatchT], Generic[BatchT, StateT]):
     """A model that writes one token after another, given what it has read."""
 
     differentiable_steps: ClassVar[bool] = False  # whether extend can be trained through: scheduled sampling needs it
-    restrictable: ClassVar[bool] = False  # whether logits of a shortlist alone can be had
+    restrictable: ClassVar[bool] = False  # whether it can compute the logits of a shortlist alone
 
     @abstractmethod
     def encode(self, inputs: BatchT) -> Memory:
@@ -189,8 +193,8 @@ class Decoder(Model[BatchT], Generic[BatchT, StateT]):
     def extend(self, tokens: Tensor, state: StateT) -> tuple[Tensor, StateT]:
         """Write tokens (R, n) to the hypotheses; return the next tokens' logits (R, n, V) and the new state."""
 
-    def restrict(self, state: StateT, tokens: Tensor) -> StateT:
-        """Return the state, whose logits will be those of tokens (K,) alone, in their order."""
+    def restrict(self, state: StateT, shortlist: Tensor | None) -> StateT:
+        """Return the state, whose logits will be those of the shortlist's tokens (K,) in their order; None: of all tokens."""
         raise AssertionError(f"{type(self).__name__} is not restrictable")
 
     def search_on(

@@ -6,7 +6,7 @@ torch's fused kernel wants the heads apart, which is a copy of everything on the
 """
 
 import ctypes
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -34,6 +34,14 @@ class _Attention(ctypes.Structure):
     ]
 
 
+class Heads(NamedTuple):
+    """How attention is shared among heads, and how many keys each sequence has."""
+
+    number: int
+    scale: float
+    lengths: Tensor | None = None  # (N,) real keys of each sequence, the first ones; None: all
+
+
 def fits(query: Tensor, keys: int, head_width: int) -> bool:
     """Return whether C serves in training for query (N, Q, …), so many keys, and heads of equally wide keys and values."""
     return (
@@ -48,28 +56,15 @@ def fits(query: Tensor, keys: int, head_width: int) -> bool:
     )
 
 
-def attend_to_itself(
-    joined: Tensor,
-    *,
-    heads: int,
-    scale: float,
-    lengths: Tensor | None = None,
-    causal: bool = False,
-    bias: Tensor | None = None,
-) -> Tensor:
-    """Return softmax(q kᵀ · scale + bias) v (N, T, H · d) of q, k and v side by side (N, T, 3 · H · d).
-
-    lengths (N,) are the real keys of each sequence, the first ones; bias is (W, H, T, T).
-    """
-    mixed: Tensor = _Attend.apply(joined, None, bias, lengths, heads, scale, causal)  # type: ignore[no-untyped-call]
+def attend_to_itself(joined: Tensor, heads: Heads, *, causal: bool = False, bias: Tensor | None = None) -> Tensor:
+    """Return softmax(q kᵀ · scale + bias) v (N, T, H · d) of q, k and v side by side (N, T, 3 · H · d); bias is (W, H, T, T)."""
+    mixed: Tensor = _Attend.apply(joined, None, bias, heads.lengths, heads.number, heads.scale, causal)  # type: ignore[no-untyped-call]
     return mixed
 
 
-def attend_to_another(
-    query: Tensor, key_value: Tensor, *, heads: int, scale: float, lengths: Tensor | None = None
-) -> Tensor:
+def attend_to_another(query: Tensor, key_value: Tensor, heads: Heads) -> Tensor:
     """Return softmax(q kᵀ · scale) v (N, Q, H · d) of q (N, Q, H · d), and k and v side by side (N, K, 2 · H · d)."""
-    mixed: Tensor = _Attend.apply(query, key_value, None, lengths, heads, scale, False)  # type: ignore[no-untyped-call]
+    mixed: Tensor = _Attend.apply(query, key_value, None, heads.lengths, heads.number, heads.scale, False)  # type: ignore[no-untyped-call]
     return mixed
 
 

@@ -114,7 +114,7 @@ class RecurrentStack(nn.Module):
 
     @property
     def vectors(self) -> int:
-        """How many vectors a row carries: a state a layer, and a cell each for an LSTM."""
+        """How many vectors a hypothesis carries: a state for each layer, and a cell for each of an LSTM."""
         return self.layers * (2 if self.kind == "lstm" else 1)
 
     def run(self, x: Tensor, vectors: list[Tensor]) -> tuple[Tensor, list[Tensor]]:

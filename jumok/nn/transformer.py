@@ -3,19 +3,21 @@
 x (B, T, D) → [attention → feed-forward] × layers → (B, T, D); each part wrapped in residual, dropout and norm
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, Self
+from typing import Generic, Literal, Self, TypeVar, cast
 
 from torch import Tensor, nn
 
-from jumok.decoding.state import KeyValueCache
-from jumok.nn.attention import CrossAttention, SelfAttention
+from jumok.nn.attention import CrossAttention, KeyValues, SelfAttention
 from jumok.nn.dropout import Dropout, StochasticDepth, depth_rates
 from jumok.nn.feedforward import Activation, FeedForward
 from jumok.nn.norms import NormKind, make_norm
 
-# B batch · T tokens · S source · D width
+# B batch · R hypotheses · T tokens · S source · D width
+
+LayerT = TypeVar("LayerT", bound=nn.Module)
+Weighted = nn.Linear | nn.LayerNorm | nn.BatchNorm1d  # what layers are made of: a weight and a bias each
 
 
 @dataclass(frozen=True)
@@ -67,8 +69,21 @@ class Wrapped(nn.Module):
         return output if self.pre else self.norm(output, mask)
 
 
-class EncoderLayer(nn.Module):
-    """Self-attention, then feed-forward."""
+class Layers(nn.ModuleList, Generic[LayerT]):
+    """A list of modules that says what they are."""
+
+    def __iter__(self) -> Iterator[LayerT]:
+        """Yield the layers, the first one first."""
+        return cast(Iterator[LayerT], super().__iter__())  # torch's stubs know modules alone
+
+    @property
+    def first(self) -> LayerT:
+        """The layer that the others are like."""
+        return next(iter(self))
+
+
+class AttentionLayer(nn.Module):
+    """What layers of encoders and decoders share: self-attention, and a feed-forward where there is one."""
 
     def __init__(self, options: LayerOptions, kind: str) -> None:
         super().__init__()
@@ -79,6 +94,10 @@ class EncoderLayer(nn.Module):
             self.around_feedforward = Wrapped(options)
         self.has_feedforward = bool(options.feedforward)
 
+
+class EncoderLayer(AttentionLayer):
+    """Self-attention, then feed-forward."""
+
     def forward(
         self,
         x: Tensor,
@@ -86,7 +105,7 @@ class EncoderLayer(nn.Module):
         *,
         real: Tensor | None = None,
         causal: bool = False,
-        cache: KeyValueCache | None = None,
+        cache: KeyValues | None = None,
         layer: int = 0,
     ) -> Tensor:
         """Return (B, T, D) of x; mask (B, 1, 1 or T, T) says who may look where, real (B, T) which positions count."""
@@ -94,7 +113,7 @@ class EncoderLayer(nn.Module):
         return self.around_feedforward(x, self.feedforward, real) if self.has_feedforward else x
 
 
-class DecoderLayer(EncoderLayer):
+class DecoderLayer(AttentionLayer):
     """Masked self-attention, cross-attention, then feed-forward; optionally one feed-forward more between the two."""
 
     def __init__(self, options: LayerOptions, *, middle_feedforward: bool = False) -> None:
@@ -114,7 +133,7 @@ class DecoderLayer(EncoderLayer):
             self.middle = make_feedforward(options)
             self.around_middle = Wrapped(options)
 
-    def forward(  # type: ignore[override]
+    def forward(
         self,
         x: Tensor,
         remembered: Tensor | tuple[Tensor, Tensor],
@@ -122,7 +141,7 @@ class DecoderLayer(EncoderLayer):
         memory_mask: Tensor | None,
         real: Tensor | None = None,
         causal: bool = True,
-        cache: KeyValueCache | None = None,
+        cache: KeyValues | None = None,
         layer: int = 0,
     ) -> Tensor:
         """Return (B, T, D) of x, looking at remembered keys and values where memory_mask (B, 1, 1, S) is True."""
@@ -139,7 +158,9 @@ class EncoderStack(nn.Module):
     def __init__(self, options: LayerOptions, layers: int, kind: str = "encoder") -> None:
         super().__init__()
         rates = depth_rates(options.stochastic_depth, layers)
-        self.layers = nn.ModuleList(EncoderLayer(replace(options, stochastic_depth=rate), kind) for rate in rates)
+        self.layers: Layers[EncoderLayer] = Layers(
+            EncoderLayer(replace(options, stochastic_depth=rate), kind) for rate in rates
+        )
         self.final = (
             make_norm(options.norm, options.width, options.norm_epsilon) if options.norm_position == "pre" else None
         )
@@ -151,7 +172,7 @@ class EncoderStack(nn.Module):
         *,
         real: Tensor | None = None,
         causal: bool = False,
-        cache: KeyValueCache | None = None,
+        cache: KeyValues | None = None,
     ) -> list[Tensor]:
         """Return the states (B, T, D) of every layer, the last one normed where layers are pre-norm.
 
@@ -173,18 +194,20 @@ class DecoderStack(nn.Module):
 
     def __init__(self, options: LayerOptions, layers: int, *, middle_feedforward: bool = False) -> None:
         super().__init__()
-        self.layers = nn.ModuleList(DecoderLayer(options, middle_feedforward=middle_feedforward) for _ in range(layers))
+        self.layers: Layers[DecoderLayer] = Layers(
+            DecoderLayer(options, middle_feedforward=middle_feedforward) for _ in range(layers)
+        )
         self.final = (
             make_norm(options.norm, options.width, options.norm_epsilon) if options.norm_position == "pre" else None
         )
 
     def remember(self, memories: Sequence[Tensor]) -> list[tuple[Tensor, Tensor]]:
         """Return each layer's keys and values of its memory (B, S, D)."""
-        return [layer.cross.remember(memory) for layer, memory in zip(self.layers, memories, strict=True)]  # type: ignore[union-attr, operator]
+        return [layer.cross.remember(memory) for layer, memory in zip(self.layers, memories, strict=True)]
 
     def side_by_side(self, memories: Sequence[Tensor]) -> list[Tensor]:
         """Return the same, each layer's keys and values in one tensor (B, S, …), heads not yet apart."""
-        return [layer.cross.key_value(memory) for layer, memory in zip(self.layers, memories, strict=True)]  # type: ignore[union-attr, operator]
+        return [layer.cross.key_value(memory) for layer, memory in zip(self.layers, memories, strict=True)]
 
     def forward(
         self,
@@ -193,7 +216,7 @@ class DecoderStack(nn.Module):
         *,
         memory_mask: Tensor | None,
         real: Tensor | None = None,
-        cache: KeyValueCache | None = None,
+        cache: KeyValues | None = None,
     ) -> Tensor:
         """Return (R, T, D) of x (R, T, D); with a cache, x continues what is cached."""
         for number, layer in enumerate(self.layers):

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from jumok.nn.dropout import Dropout
 from jumok.nn.linear import Linear
-from jumok.nn.native_attention import attend_to_itself, fits
+from jumok.nn.native_attention import Heads, attend_to_itself, fits
 from jumok.nn.norms import LayerNorm
 from jumok.nn.recording import recorder_for
 
@@ -168,9 +168,7 @@ class WindowAttention(nn.Module):
         if record is None and not (self.training and self.weight_dropout.rate):
             if fits(joined, length, width // 3 // self.heads):
                 rows = joined.view(batch * count, length, width)
-                return attend_to_itself(rows, heads=self.heads, scale=self.scale, bias=bias).view(
-                    batch, count, length, -1
-                )
+                return attend_to_itself(rows, Heads(self.heads, self.scale), bias=bias).view(batch, count, length, -1)
             mixed: Tensor = BiasedAttention.apply(joined, bias, self.scale, self.heads)  # type: ignore[no-untyped-call]
             return mixed
         query, key, value = joined.view(batch, count, length, 3, self.heads, -1).permute(3, 0, 1, 4, 2, 5)

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from jumok.errors import ConfigError
 from jumok.inspection.record import AttentionRecord
-from jumok.lens.figure import image_alignment
+from jumok.lens.figure import save_alignment
 from jumok.lens.terminal import draw_alignment
 
 # Q queries · K keys
@@ -35,7 +35,7 @@ class Alignment:
 
     def save_png(self, path: Path) -> None:
         """Draw it to a file."""
-        image_alignment(self.weights, self.queries, self.keys, path, title=self.title)
+        save_alignment(self.weights, self.queries, self.keys, path, title=self.title)
 
 
 def alignment_of(

@@ -10,8 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Literal, Self, TypeVar
 
-from jumok.config import DecodingConfig
-from jumok.data.corpora import Split
+from jumok.config import DecodingConfig, Split
 from jumok.errors import ConfigError
 from jumok.nn.model import Model
 from jumok.runs.run import Run
@@ -20,7 +19,7 @@ from jumok.tasks.base import Task
 SPLITS: tuple[Split, ...] = ("train", "val", "test")
 ScoringProgress = Callable[[str, int, int], None]  # label of a corpus, items done since the last call, items in all
 
-TaskT = TypeVar("TaskT", bound=Task)
+TaskT = TypeVar("TaskT", bound=Task[Any, Any, Any])
 ModelT = TypeVar("ModelT", bound=Model[Any])
 StoreT = TypeVar("StoreT", bound=Sized)
 
@@ -104,6 +103,8 @@ class Predictor(ABC, Generic[TaskT, ModelT, StoreT]):
             raise ConfigError(f"--target is for translation; {self.source_is}")
         if source is not None:
             return {(target or source).name: self.own_data(source, target)}
+        if known == "val":
+            self.task.corpora.refuse_learnt_val(self.run.facts.get("data"))
         stores: dict[str, StoreT] = self.task.open_split(known)
         return stores
 

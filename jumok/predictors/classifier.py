@@ -13,7 +13,7 @@ from jumok.evaluation.labels import score_labels
 from jumok.predictors.base import ModelPredictor, ModelT, StoreT, Warn, ignore_notice
 from jumok.tasks.classification import Classification
 
-ClassificationT = TypeVar("ClassificationT", bound=Classification)
+ClassificationT = TypeVar("ClassificationT", bound=Classification[Any, Any, Any])
 
 
 @dataclass(frozen=True)

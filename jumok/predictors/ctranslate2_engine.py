@@ -8,13 +8,14 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from jumok.config import DecodingConfig
-from jumok.data.store import PairStore
+from jumok.data.text.pair_store import PairStore
 from jumok.errors import ConfigError, MissingExtraError, RunError
 from jumok.export.ctranslate2 import ids_of, names_of
 from jumok.predictors.engines import PairDecoder, TranslationEngine
 from jumok.runs.run import Run
 from jumok.tasks.pairs import Ids
-from jumok.tasks.translation import Answer, Translation
+from jumok.tasks.translation import Translation
+from jumok.tasks.writing import Answer
 
 # Few sentences and few hypotheses per call, so that every core has work and what it reads stays in its cache.
 SENTENCES, HYPOTHESES = 32, 64

@@ -8,14 +8,15 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar
 
 from jumok.config import DecodingConfig
-from jumok.data.store import PairStore
-from jumok.data.text.tokenizer import END, PAD, START
+from jumok.data.text.pair_store import PairStore
 from jumok.decoding.engine import stream
+from jumok.decoding.requests import Request
 from jumok.decoding.workers import one_thread, portions, processes_for, share
 from jumok.nn.batch import PairBatch
 from jumok.nn.model import Decoder
 from jumok.tasks.pairs import Ids
-from jumok.tasks.translation import Answer, Translation
+from jumok.tasks.translation import Translation
+from jumok.tasks.writing import MARKS, Answer
 
 PairDecoder = Decoder[PairBatch, Any]
 
@@ -111,15 +112,10 @@ class JumokEngine(TranslationEngine):
         """Yield the ids of one translation as they are chosen."""
         tokens = stream(
             self.model,
-            source,
-            collate=self.task.source_batch(self.model),
-            length=len(source) + 1,
+            Request(source, self.task.input_length(source), prefix=prefix),
+            collate=self.task.collate_inputs(self.model),
             options=options,
-            start=START,
-            end=END,
-            pad=PAD,
-            prefix=prefix,
-            limit=self.limit,
+            marks=MARKS,
         )
         return (token for token, _ in tokens)
 

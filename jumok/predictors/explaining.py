@@ -21,7 +21,8 @@ from jumok.nn.scores import StateAttention
 from jumok.predictors.engines import PairDecoder, TranslationEngine
 from jumok.predictors.explanation import Explanation, HeadWorth, choices_of
 from jumok.tasks.pairs import Ids, collate
-from jumok.tasks.translation import Answer, Translation
+from jumok.tasks.translation import Translation
+from jumok.tasks.writing import Answer
 
 
 @torch.inference_mode()

@@ -13,7 +13,7 @@ from jumok.inspection.record import END, AttentionRecord
 from jumok.lens.html import Page, make_page
 from jumok.lens.view import NOTHING_TO_SHOW, Side, View
 from jumok.predictors.alignment import Alignment, alignment_of
-from jumok.tasks.translation import Answer
+from jumok.tasks.writing import Answer
 
 # T tokens of an answer, its end included · V vocabulary
 

@@ -13,7 +13,7 @@ from PIL import Image
 
 from jumok.config import ImageFiles
 from jumok.data.images.decode import BrokenImageError, Pixels, open_image, to_pixels
-from jumok.data.images.image_store import ImageStore
+from jumok.data.images.image_store import LabelledImageStore
 from jumok.data.images.listing import SUFFIXES
 from jumok.errors import DataError
 from jumok.inspection.observe import observe
@@ -26,7 +26,7 @@ from jumok.predictors.image_explanation import ImageExplanation
 from jumok.tasks.image_classification import ROWS, ImageClassification
 
 
-class ImageClassifier(Classifier[ImageClassification, ImageReader, ImageStore]):
+class ImageClassifier(Classifier[ImageClassification, ImageReader, LabelledImageStore]):
     """Name the classes of images with a run's weights."""
 
     source_is = "an image classifier's --source is a folder of class folders"
@@ -110,11 +110,11 @@ class ImageClassifier(Classifier[ImageClassification, ImageReader, ImageStore]):
             verdict, pixels, record, heat_of(record), source, note, mixing=self.model.mixing_weights()
         )
 
-    def own_data(self, source: Path, target: Path | None = None) -> ImageStore:
+    def own_data(self, source: Path, target: Path | None = None) -> LabelledImageStore:
         """Return the images of a folder of class folders, or of a file of many, of one's own."""
-        return self.task.corpora.source_store(ImageFiles(file=str(source.absolute())))
+        return self.task.corpora.own_store(ImageFiles(file=str(source.absolute())))
 
-    def baselines_beside(self, store: ImageStore) -> dict[str, Any]:
+    def baselines_beside(self, store: LabelledImageStore) -> dict[str, Any]:
         """Return how many images could not be read, and the accuracy of always saying the commonest class."""
         common = np.bincount(store.classes).max() / len(store)
         return {"broken": store.broken, "baselines": {"majority": 100.0 * float(common)}}

@@ -12,7 +12,7 @@ from torch import Tensor
 from jumok.data.images.decode import Pixels
 from jumok.errors import ConfigError
 from jumok.inspection.record import AttentionRecord
-from jumok.lens.heat import chosen_heat, draw_heat, image_grids, image_heat
+from jumok.lens.heat import chosen_heat, draw_heat, save_heat, save_matrices
 from jumok.lens.html import Page
 from jumok.lens.image_page import make_image_page
 from jumok.lens.image_view import ImageView
@@ -35,7 +35,7 @@ class HeatMap:
 
     def save_png(self, path: Path, *, caption: str) -> None:
         """Draw it over the image to a file."""
-        image_heat(self.pixels, self.heat, path, title=f"{caption} · {self.title}")
+        save_heat(self.pixels, self.heat, path, title=f"{caption} · {self.title}")
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class ImageExplanation:
         if self.mixing is None:
             return False
         title = "how each place (a line) is mixed from all (columns), layer by layer"
-        image_grids(self.mixing, path, title=title)
+        save_matrices(self.mixing, path, title=title)
         return True
 
     def view(self, name: str = "") -> ImageView:

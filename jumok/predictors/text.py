@@ -17,4 +17,4 @@ class TextPredictor(ModelPredictor[TextTaskT, ModelT, TextStore]):
 
     def own_data(self, source: Path, target: Path | None = None) -> TextStore:
         """Return the text of a file of one's own."""
-        return self.task.corpora.file_store(TextFile(file=str(source.absolute()), name=source.name))
+        return self.task.corpora.own_store(TextFile(file=str(source.absolute()), name=source.name))

@@ -3,7 +3,6 @@
 text → ids → row → model → probabilities, best first
 """
 
-import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 
 import torch
 
-from jumok.cache import cached_folder
+from jumok.cache import cache_key, cached_folder
 from jumok.config import LabelledFile
 from jumok.data.text.labelled import LabelStore
 from jumok.errors import DataError, MissingExtraError
@@ -87,7 +86,7 @@ class TextClassifier(Classifier[TextClassification, Model[LabelBatch], LabelStor
         """Return the examples of a table of one's own, laid out as the training data."""
         train = self.task.data.train  # an imported run has none: text and class are then the first two columns
         columns = train[0].model_dump(include={"text", "second", "label"}) if train else {}
-        return self.task.corpora.file_store(LabelledFile(file=str(source.absolute()), **columns))
+        return self.task.corpora.own_store(LabelledFile(file=str(source.absolute()), **columns))
 
     def baselines_beside(self, store: LabelStore) -> dict[str, Any]:
         """Return the baselines."""
@@ -122,7 +121,7 @@ class TextClassifier(Classifier[TextClassification, Model[LabelBatch], LabelStor
             accuracy = score_labels(model.predict(texts).tolist(), wanted, len(self.task.labels)).accuracy
             (folder / "accuracy.json").write_text(json.dumps(accuracy), encoding="utf-8")
 
-        key = f"ngrams-{self.task.fingerprint.rpartition('-')[2]}-{store_key(store)}"
+        key = cache_key("ngrams", self.task.fingerprint, store.fingerprint)
         accuracy: float = json.loads((cached_folder(key, build) / "accuracy.json").read_text(encoding="utf-8"))
         return accuracy
 
@@ -130,11 +129,3 @@ class TextClassifier(Classifier[TextClassification, Model[LabelBatch], LabelStor
 def _split_at_tab(text: str) -> tuple[str, str]:
     first, _, second = text.partition("\t")
     return first, second
-
-
-def store_key(store: LabelStore) -> str:
-    """Return a name for the contents of a store."""
-    digest = hashlib.sha256(store.classes.tobytes())
-    for side in (store.first, store.second):
-        digest.update(side.ids.tobytes())
-    return digest.hexdigest()[:32]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from jumok.config import Corpus, DecodingConfig
-from jumok.data.store import PairStore
+from jumok.data.text.pair_store import PairStore
 from jumok.data.text.sources import tidy
 from jumok.errors import ConfigError, DataError
 from jumok.evaluation.text import score_by_length, score_texts, tokenization
@@ -22,7 +22,8 @@ from jumok.predictors.explaining import explain, worth_of_heads
 from jumok.predictors.explanation import Explanation, HeadWorth
 from jumok.runs.run import Run
 from jumok.tasks.pairs import Ids
-from jumok.tasks.translation import Answer, Translation
+from jumok.tasks.translation import Translation
+from jumok.tasks.writing import Answer
 
 SENTENCE_ENDS = ".!?。！？…;؟।"
 NO_SPACE_AFTER = "。！？"  # the next sentence follows at once
@@ -255,7 +256,7 @@ class Translator(Predictor[Translation, PairDecoder, PairStore]):
         """Return the pairs of two files of one's own."""
         names = str(source.absolute()), str(target and target.absolute())
         corpus = Corpus(source=names[0], target=names[1], to=self.language())
-        return self.task.corpora.corpus_store(corpus)
+        return self.task.corpora.own_store(corpus)
 
     def score(self, store: PairStore, options: DecodingConfig, progress: Callable[[int], None]) -> dict[str, Any]:
         """Return BLEU and others of pairs."""

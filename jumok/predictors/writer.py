@@ -14,6 +14,7 @@ from jumok.data.text.sources import clean
 from jumok.data.text.tokenizer import END, PAD, UNKNOWN
 from jumok.decoding.engine import stream
 from jumok.decoding.lean import lay_out
+from jumok.decoding.requests import Marks, Request
 from jumok.errors import ConfigError
 from jumok.nn.batch import TextBatch
 from jumok.nn.model import Decoder
@@ -122,16 +123,10 @@ class Writer(TextPredictor[LanguageModeling, Decoder[TextBatch, Any]]):
             stretch = options.model_copy(update={"max_length": given + room, "seed": seed, "min_length": 0})
             tokens = stream(
                 self.model,
-                inputs[0],
-                collate=lambda rows: torch.stack(list(rows)),
-                length=0,
+                Request(inputs[0], 0, prefix=line[1:]),
+                collate=lambda rows: TextBatch(torch.stack(list(rows)), torch.stack(list(rows))),
                 options=stretch,
-                start=line[0],
-                end=END,
-                pad=PAD,
-                prefix=line[1:],
-                limit=window,
-                special_start=False,  # it may be any word of the text
+                marks=Marks(line[0], END, PAD, writes_start=True),  # it may be any token of the text
             )
             count = 0
             for number, (token, _) in enumerate(tokens):

@@ -1,6 +1,6 @@
 """A run's folder: recipe, tokenizers, weights and log together; jumok.load needs nothing else.
 
-RUN/run.json (format, data folders) · recipe.toml · a .json a tokenizer · metrics.jsonl · last, best → step-N/
+RUN/run.json (format, data folders) · recipe.toml · one .json per tokenizer · metrics.jsonl · last, best → step-N/
 """
 
 import errno
@@ -14,12 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from jumok import __version__
-from jumok.catalogue import check_model_fits, model_class, task_class
-from jumok.config.recipe import LAST_LINE, Recipe, read_recipe
+from jumok.catalogue import check_model_fits, config_class, task_class
+from jumok.config.recipe import LAST_LINE, Recipe, build_recipe, parse_toml, read_recipe
 from jumok.data.text.tokenizer import Tokenizer
 from jumok.errors import RunError
-
-FORMAT = 1
+from jumok.runs.formats import FORMAT, READABLE, upgrade_recipe
 
 
 @dataclass(frozen=True)
@@ -78,15 +77,23 @@ class Run:
             raise RunError(f"{folder} is not a run: it has no run.json; jumok train writes it") from None
         except (OSError, ValueError, KeyError, TypeError):
             raise RunError(f"{folder / 'run.json'} is damaged; copy the run again, or train it anew") from None
-        if version != FORMAT:
+        if version not in READABLE:
             raise RunError(
-                f"{folder} has run format {version}, this jumok ({__version__}) reads format {FORMAT}; use a matching version of jumok"
+                f"{folder} has run format {version}, this jumok ({__version__}) reads formats "
+                f"{' and '.join(map(str, READABLE))}; use a matching version of jumok"
             )
         if not (folder / "recipe.toml").is_file():
             raise RunError(f"{folder / 'recipe.toml'} is missing; copy the run again, or train it anew")
         if facts.get("recipe_ends") and LAST_LINE not in (folder / "recipe.toml").read_text(encoding="utf-8"):
             raise RunError(f"{folder / 'recipe.toml'} was cut off: its last line is missing; copy the run again")
-        return cls(folder, load_recipe(folder / "recipe.toml"), facts)
+        if version == FORMAT:
+            return cls(folder, load_recipe(folder / "recipe.toml"), facts)
+        return cls(folder, check_recipe(upgrade_recipe(parse_toml(folder / "recipe.toml"))), facts)
+
+    @property
+    def format(self) -> int:
+        """The format that the folder is written in."""
+        return int(self.facts["format"])
 
     @staticmethod
     def exists(folder: Path) -> bool:
@@ -104,20 +111,22 @@ class Run:
         """Where the run's data files were looked for; then where JUMOK_DATA says they are now."""
         folders = [Path(folder) for folder in self.facts["data_folders"]]
         if moved := os.environ.get("JUMOK_DATA"):
-            folders += [Path(moved) / getattr(self.recipe.data, "folder", ""), Path(moved)]
+            folders += [Path(moved) / self.recipe.data.folder, Path(moved)]
         return folders
 
 
 def load_recipe(recipe: str | Path, overrides: list[str] | tuple[str, ...] = ()) -> Recipe:
-    """Return a recipe with its sections checked by the classes of its task and model."""
-    loaded = read_recipe(
-        recipe,
-        overrides,
-        data_class=lambda name: task_class(name).Data,
-        model_class=lambda name: model_class(name).Config,
-    )
+    """Return the recipe in a file, or shipped under a name, checked by the classes of its task and model."""
+    loaded = read_recipe(recipe, overrides, shape_of=task_class, config_of=config_class)
     check_model_fits(loaded.task, loaded.model.name)
     return loaded
+
+
+def check_recipe(raw: Mapping[str, Any]) -> Recipe:
+    """Return the recipe of a raw dict, checked by the classes of its task and model."""
+    built = build_recipe(raw, shape_of=task_class, config_of=config_class)
+    check_model_fits(built.task, built.model.name)
+    return built
 
 
 @contextmanager

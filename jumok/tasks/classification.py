@@ -5,15 +5,16 @@ batch → model → logits (B, classes) → cross-entropy; a store's logits → 
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from numpy.typing import NDArray
+from torch import Tensor
 
 from jumok.evaluation.labels import score_labels
-from jumok.tasks.base import Task
+from jumok.tasks.base import ModelT, Scores, Task
 from jumok.tasks.losses import Loss
 from jumok.tasks.survey import Problem
 
@@ -22,40 +23,61 @@ from jumok.tasks.survey import Problem
 FEW = 10  # training examples of a class, below which it can hardly be learnt
 
 
-class Classification(Task):
+class ClassifiedBatch(Protocol):
+    """A batch of examples and their classes."""
+
+    @property
+    def labels(self) -> Tensor:
+        """(B,)."""
+
+
+class ClassifiedStore(Protocol):
+    """A store of examples and their classes."""
+
+    @property
+    def classes(self) -> NDArray[np.int32]:
+        """(N,)."""
+
+    def __len__(self) -> int:
+        """Return how many examples there are."""
+
+
+ClassifiedT = TypeVar("ClassifiedT", bound=ClassifiedBatch)
+ClassifiedStoreT = TypeVar("ClassifiedStoreT", bound=ClassifiedStore)
+
+
+class Classification(Task[ModelT, ClassifiedT, ClassifiedStoreT], Generic[ModelT, ClassifiedT, ClassifiedStoreT]):
     """The task of naming the class of something."""
 
     @property
+    @abstractmethod
     def labels(self) -> list[str]:
         """The classes in order."""
-        labels: list[str] = self.corpora.labels
-        return labels
 
-    def loss(self, model: nn.Module, batch: Any, step: int) -> Loss:
+    def loss(self, model: ModelT, batch: ClassifiedT, step: int) -> Loss:
         """Return the summed loss over the batch's examples; smoothed in training only."""
         smoothing = self.recipe.training.label_smoothing if model.training else 0.0
         logits, wanted = model(batch).float(), self.wanted(batch)
         total = F.cross_entropy(logits, wanted, reduction="sum", label_smoothing=smoothing)
         plain = F.cross_entropy(logits.detach(), wanted, reduction="sum")
-        return Loss(total, len(wanted), {"nll": float(plain)})
+        return Loss(total, len(wanted), {"nll": plain})
 
-    def wanted(self, batch: Any) -> Tensor:
+    def wanted(self, batch: ClassifiedT) -> Tensor:
         """Return the classes (B,) of a batch, or how much of each class (B, classes) is in an example."""
-        labels: Tensor = batch.labels
-        return labels
+        return batch.labels
 
     @abstractmethod
     def logits(
-        self, model: nn.Module, store: Any, progress: Callable[[int], None] = lambda done: None
+        self, model: ModelT, store: ClassifiedStoreT, progress: Callable[[int], None] = lambda done: None
     ) -> tuple[Tensor, Tensor]:
         """Return logits (N, classes) and the true classes (N,) of a store, in its order."""
 
-    def evaluate(self, model: nn.Module) -> dict[str, Any]:
+    def evaluate(self, model: ModelT) -> Scores:
         """Return the val scores that are taken during training."""
         logits, wanted = zip(*(self.logits(model, store) for store in self.open_split("val").values()), strict=True)
         return self.metrics(torch.cat(logits), torch.cat(wanted))
 
-    def metrics(self, logits: Tensor, wanted: Tensor) -> dict[str, Any]:
+    def metrics(self, logits: Tensor, wanted: Tensor) -> Scores:
         """Return the scores of logits (N, classes) against the true classes (N,)."""
         labels = score_labels(logits.argmax(dim=1).tolist(), wanted.tolist(), len(self.labels))
         five = logits.topk(min(5, logits.shape[1]), dim=1).indices
@@ -67,11 +89,11 @@ class Classification(Task):
         }
         return {name: found[name] for name in self.scores}
 
-    def counts(self, store: Any) -> dict[str, int]:
+    def counts(self, store: ClassifiedStoreT) -> dict[str, int]:
         """Return how many examples of a store each class has."""
         return {f"class {label}": int((store.classes == number).sum()) for number, label in enumerate(self.labels)}
 
-    def rare_classes(self, store: Any) -> list[Problem]:
+    def rare_classes(self, store: ClassifiedStoreT) -> list[Problem]:
         """Return a problem for every class that has too few training examples."""
         counts = np.bincount(store.classes, minlength=len(self.labels))
         return [

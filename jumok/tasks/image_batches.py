@@ -17,14 +17,12 @@ from numpy.typing import NDArray
 
 from jumok.config import ImageData
 from jumok.data.images.augment import mix, mixing, vary
-from jumok.data.images.image_store import ImageStore
+from jumok.data.images.image_store import LabelledImageStore
 from jumok.data.loader import Loader, room_for
+from jumok.data.stream import Indices, Place, Stream, cut
 from jumok.nn.batch import ImageBatch
 
 # B batch · S side · C channels
-
-Place = tuple[int, int]  # epoch, number of a batch in it
-Indices = NDArray[np.int64]
 
 
 def normalise(pixels: NDArray[Any], mean: list[float], deviation: list[float]) -> NDArray[np.float32]:
@@ -58,58 +56,42 @@ class PendingImages:
         return ImageBatch(images, labels, shares[0] if shares else None).to(device)
 
 
-class ImageBatches:
-    """The endless stream of training batches."""
+class ImageBatches(Stream[PendingImages]):
+    """The stream of training images."""
 
     def __init__(
         self,
-        store: ImageStore,
+        store: LabelledImageStore,
         data: ImageData,
         *,
         classes: int,
         batch_size: int,
         seed: int,
     ) -> None:
+        super().__init__()
         self.store, self.data, self.classes, self.seed = store, data, classes, seed
         self.batch_size = min(batch_size, len(store))
-        self.epoch, self.index = 0, 0
-        self._order: tuple[int, Indices] | None = None
         self._loader: Loader | None = None
         self._coming: tuple[int, int, Place] | None = None  # part, parts and place that the loader hands out next
 
     @property
-    def batches_an_epoch(self) -> int:
+    def batches_per_epoch(self) -> int:
         """How many batches make an epoch; what is left over waits for the next one's order."""
         return len(self.store) // self.batch_size
 
-    @property
-    def position(self) -> Place:
-        """Epoch and place in it of the next batch."""
-        return self.epoch, self.index
+    def plan(self, epoch: int) -> list[Indices]:
+        """Return which images make each batch of an epoch."""
+        order = np.random.default_rng([self.seed, epoch]).permutation(len(self.store))
+        return cut(order, self.batch_size)[: self.batches_per_epoch]
 
-    def seek(self, epoch: int, index: int) -> None:
-        """Go to a position."""
-        self.epoch, self.index = epoch, index
-
-    def take(self) -> PendingImages:
-        """Return the next batch."""
-        if self.index >= self.batches_an_epoch:
-            self.epoch, self.index = self.epoch + 1, 0
-        place = self.position
-        self.index += 1
+    def batch_at(self, place: Place) -> PendingImages:
+        """Return the batch at a place."""
         return PendingImages(self, place)
 
-    def describe(self, batch: PendingImages) -> str:
-        """Return a batch's size and where its images stand, for a message."""
-        indices = self.indices(batch.place)
+    def describe(self, place: Place) -> str:
+        """Return the size of the batch at a place and where its images stand, for a message."""
+        indices = self.indices(place)
         return f"{len(indices)} images, numbers {', '.join(map(str, indices[:5].tolist()))}, … of the training data"
-
-    def indices(self, place: Place) -> Indices:
-        """Return which images make a batch."""
-        epoch, number = place
-        if self._order is None or self._order[0] != epoch:
-            self._order = epoch, np.random.default_rng([self.seed, epoch]).permutation(len(self.store))
-        return self._order[1][number * self.batch_size : (number + 1) * self.batch_size]
 
     def make(self, place: Place, number: int = 0, parts: int = 1) -> list[NDArray[Any]]:
         """Return images (B, C, S, S), labels (B,) and, where images are mixed, shares (B, classes) of a part."""
@@ -163,7 +145,7 @@ class ImageBatches:
 
     def _after(self, place: Place) -> Place:
         epoch, number = place
-        return (epoch, number + 1) if number + 1 < self.batches_an_epoch else (epoch + 1, 0)
+        return (epoch, number + 1) if number + 1 < self.batches_per_epoch else (epoch + 1, 0)
 
     def _places_from(self, place: Place) -> Iterator[Place]:
         while True:

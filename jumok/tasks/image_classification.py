@@ -11,31 +11,38 @@ from typing import Self
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from jumok.config import ImageData, TokenizerConfig, TrainingConfig
+from jumok.config import ImageData, TrainingConfig
 from jumok.config.recipe import Recipe
-from jumok.data.corpora import Progress
+from jumok.data.corpora import ProgressCallback
 from jumok.data.images.decode import Pixels
 from jumok.data.images.image_corpora import ImageCorpora
-from jumok.data.images.image_store import ImageStore
+from jumok.data.images.image_store import LabelledImageStore
 from jumok.data.text.tokenizer import Tokenizer
 from jumok.errors import ConfigError
 from jumok.nn.batch import ImageBatch
+from jumok.nn.model import ImageReader
+from jumok.tasks.base import Direction
 from jumok.tasks.classification import Classification
-from jumok.tasks.image_batches import ImageBatches, normalise
+from jumok.tasks.image_batches import ImageBatches, PendingImages, normalise
 from jumok.tasks.survey import Survey
 
 BATCH_SIZE = 128  # where the recipe does not say
 ROWS = 256  # images read side by side in an evaluation
 
 
-class ImageClassification(Classification):
+class ImageClassification(Classification[ImageReader, ImageBatch, LabelledImageStore]):
     """The task of naming an image's class."""
 
     Data = ImageData
     unit = "images"
-    scores = ("loss", "accuracy", "macro_f1", "top5")
+    scores: Mapping[str, Direction] = {
+        "loss": "smaller",
+        "accuracy": "larger",
+        "macro_f1": "larger",
+        "top5": "larger",
+    }
     corpora: ImageCorpora
 
     def __init__(self, recipe: Recipe, corpora: ImageCorpora) -> None:
@@ -48,12 +55,10 @@ class ImageClassification(Classification):
         folders: Sequence[Path],
         *,
         tokenizers: Mapping[str, Tokenizer] | None = None,
-        progress: Progress = lambda what, done: None,
+        progress: ProgressCallback = lambda what, done: None,
     ) -> Self:
         """Return the task of a recipe; its images are decoded when needed."""
         assert isinstance(recipe.data, ImageData)
-        if recipe.tokenizer != TokenizerConfig():
-            raise ConfigError("images have no words: take [tokenizer] out")
         if recipe.training.batch_tokens != TrainingConfig().batch_tokens:
             raise ConfigError("training.batch_tokens is for text; set training.batch_size, in images")
         return cls(recipe, ImageCorpora(recipe.data, folders, progress))
@@ -64,19 +69,19 @@ class ImageClassification(Classification):
         return self.corpora.data
 
     @property
-    def tokenizers(self) -> dict[str, Tokenizer]:
-        """None: there are no words."""
-        return {}
+    def labels(self) -> list[str]:
+        """The classes in order."""
+        return self.corpora.labels
 
     @property
     def size(self) -> str:
         """How much there is to learn from."""
-        side, channels = self.corpora.looks
+        side, channels = self.corpora.image_shape
         colour = "colour" if channels == 3 else "grey"
         return f"{len(self.corpora.train):,} images of {side} × {side} pixels, {colour}, {len(self.labels)} classes"
 
     def notes(self) -> list[str]:
-        """Return what a user should know of the data before a run, a line each."""
+        """Return what a user should know of the data before a run, one line each."""
         train = self.corpora.train
         notes = list(self.corpora.notes)
         if train.broken:
@@ -87,7 +92,7 @@ class ImageClassification(Classification):
 
     def complete(self, recipe: Recipe) -> Recipe:
         """Return the recipe with the size, channels and classes of the data, and how its pixels are normalised."""
-        size, channels = self.corpora.looks
+        size, channels = self.corpora.image_shape
         full = recipe.with_sizes(image_size=size, channels=channels, classes=len(self.labels))
         train = self.corpora.train  # decoded now: what does not fit has been told
         mean, deviation = self.data.mean or train.mean, self.data.deviation or train.deviation
@@ -116,7 +121,7 @@ class ImageClassification(Classification):
 
     @torch.inference_mode()
     def logits(
-        self, model: nn.Module, store: ImageStore, progress: Callable[[int], None] = lambda done: None
+        self, model: ImageReader, store: LabelledImageStore, progress: Callable[[int], None] = lambda done: None
     ) -> tuple[Tensor, Tensor]:
         """Return logits (N, classes) and the true classes (N,) of a store, in its order."""
         found = []
@@ -126,25 +131,26 @@ class ImageClassification(Classification):
             progress(len(pixels))
         return torch.cat(found), torch.from_numpy(store.classes.astype(np.int64))
 
-    def read(self, model: nn.Module, pixels: Pixels) -> Tensor:
+    def read(self, model: ImageReader, pixels: Pixels) -> Tensor:
         """Return logits (B, classes) of pixels (B, S, S, C)."""
-        return model(self.batch(pixels).to(next(model.parameters()).device)).float().cpu()  # type: ignore[no-any-return]
+        logits: Tensor = model(self.batch(pixels).to(model.device))
+        return logits.float().cpu()
 
     def batch(self, pixels: Pixels) -> ImageBatch:
         """Return a batch of pixels (B, S, S, C) without classes."""
         images = torch.from_numpy(normalise(pixels, self.data.mean, self.data.deviation))
         return ImageBatch(images, torch.zeros(len(images), dtype=torch.int64))
 
-    def survey(self) -> Survey:
-        """Return the data at a glance, for the doctor."""
+    def survey(self) -> Survey[PendingImages]:
+        """Return the data at a glance, for `check`."""
         store, held_out, batches = self.corpora.train, self.open_split("val"), self.batches()
-        side = self.corpora.looks[0]
+        side = self.corpora.image_shape[0]
         survey = Survey(
             unit="images",
             largest_batch=batches.take(),
             largest=(batches.batch_size, side, side),
-            batches_an_epoch=batches.batches_an_epoch,
-            tokens_an_epoch=batches.batches_an_epoch * batches.batch_size,
+            batches_per_epoch=batches.batches_per_epoch,
+            tokens_per_epoch=batches.batches_per_epoch * batches.batch_size,
             counts={
                 name: {"kept": len(found), "broken": found.broken} | self.counts(found)
                 for name, found in {"train": store, **held_out}.items()

@@ -5,29 +5,40 @@ answering  beginning of a text → ids → decoding engine → ids → text
 """
 
 import math
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import torch
-from torch import nn
 
 from jumok.config import TextData
 from jumok.config.recipe import Recipe
 from jumok.data.text.documents import TextCorpora, TextStore
 from jumok.nn.batch import TextBatch
+from jumok.nn.model import Decoder
+from jumok.tasks.base import Direction, Scores
 from jumok.tasks.blocks import BlockBatches, blocks_in_order
-from jumok.tasks.losses import Loss, vocabulary_loss
+from jumok.tasks.losses import Loss
 from jumok.tasks.survey import Lengths, Survey, unknown_share, vocabulary_problems
 from jumok.tasks.text import TextTask
+from jumok.tasks.writing import perplexity, token_loss
+
+Writes = Decoder[TextBatch, Any]
 
 
-class LanguageModeling(TextTask):
+class LanguageModeling(TextTask[Writes, TextBatch, TextStore]):
     """The task of saying what comes next."""
 
     Data = TextData
     unit = "tokens"
     Corpora = TextCorpora
     corpora: TextCorpora
-    scores = ("loss", "perplexity", "bits_per_byte", "bits_per_character")
+    sections = ("tokenizer", "decoding")
+    scores: Mapping[str, Direction] = {
+        "loss": "smaller",
+        "perplexity": "smaller",
+        "bits_per_byte": "smaller",
+        "bits_per_character": "smaller",
+    }
 
     @property
     def data(self) -> TextData:
@@ -42,10 +53,10 @@ class LanguageModeling(TextTask):
     @property
     def window(self) -> int:
         """How many tokens the model is trained on at once."""
-        return int(self.recipe.model.window)  # type: ignore[attr-defined]
+        return self.recipe.model.longest
 
     def notes(self) -> list[str]:
-        """Return what a user should know of the data before a run, a line each."""
+        """Return what a user should know of the data before a run, one line each."""
         if self.corpora.train.tokens >= self.window:
             return []
         return [f"the text has {self.corpora.train.tokens:,} tokens, less than model.window = {self.window:,}"]
@@ -66,36 +77,32 @@ class LanguageModeling(TextTask):
             separate=self.data.separate,
         )
 
-    def loss(self, model: nn.Module, batch: TextBatch, step: int) -> Loss:
+    def loss(self, model: Writes, batch: TextBatch, step: int) -> Loss:
         """Return the summed loss over the batch's tokens; smoothed in training only."""
         smoothing = self.recipe.training.label_smoothing if model.training else 0.0
-        features = model.features(batch).flatten(0, 1)  # type: ignore[operator]  # (N, D)
-        total, plain = vocabulary_loss(features, model.project, batch.targets.flatten(), smoothing=smoothing)  # type: ignore[arg-type]
-        return Loss(total, len(features), {"nll": float(plain)})
+        return token_loss(model, model.features(batch).flatten(0, 1), batch.targets.flatten(), smoothing=smoothing)
 
-    def evaluate(self, model: nn.Module) -> dict[str, Any]:
+    def evaluate(self, model: Writes) -> Scores:
         """Return the val scores that are taken during training."""
         return self.metrics(model, *self.open_split("val").values())
 
-    @torch.inference_mode()
-    def metrics(self, model: nn.Module, *stores: TextStore) -> dict[str, Any]:
+    def metrics(self, model: Writes, *stores: TextStore) -> Scores:
         """Return the scores of text: each token once, given what stands before it in its block."""
-        total, count = 0.0, 0
-        device = next(model.parameters()).device
-        for store in stores:
-            for batch in blocks_in_order(store, self.window, batch_tokens=8192, separate=self.data.separate):
-                loss = self.loss(model, batch.to(device), 0)
-                total, count = total + float(loss.total), count + loss.count
+        total, count = self.total_loss(model, self._in_order(stores))
         bits = total / math.log(2)
         return {
             "loss": total / count,
-            "perplexity": math.exp(min(total / count, 50.0)),
+            "perplexity": perplexity(total / count),
             "bits_per_byte": bits / sum(store.bytes for store in stores),
             "bits_per_character": bits / sum(store.characters for store in stores),
         }
 
-    def survey(self) -> Survey:
-        """Return the data at a glance, for the doctor."""
+    def _in_order(self, stores: tuple[TextStore, ...]) -> Iterator[TextBatch]:
+        for store in stores:
+            yield from blocks_in_order(store, self.window, batch_tokens=8192, separate=self.data.separate)
+
+    def survey(self) -> Survey[TextBatch]:
+        """Return the data at a glance, for `check`."""
         store, held_out, batches = self.corpora.train, self.open_split("val"), self.batches()
         ends = [*store.starts[1:].tolist(), len(store.ids)]
         chosen = sorted({0, store.documents // 2, store.documents - 1})
@@ -103,8 +110,8 @@ class LanguageModeling(TextTask):
             unit="documents",
             largest_batch=batches.take(),
             largest=(batches.rows, batches.length),
-            batches_an_epoch=batches.batches_an_epoch,
-            tokens_an_epoch=store.tokens,
+            batches_per_epoch=batches.batches_per_epoch,
+            tokens_per_epoch=store.tokens,
             counts={
                 label: {"documents": found.documents, "tokens": found.tokens, "characters": found.characters}
                 for label, found in {"train": store, **held_out}.items()

@@ -25,7 +25,7 @@ class Loss:
 
     total: Tensor
     count: int
-    parts: dict[str, float] = field(default_factory=dict)  # other sums over the same count, for the log
+    parts: dict[str, Tensor] = field(default_factory=dict)  # other sums over the same count, for the log
 
 
 def vocabulary_loss(

@@ -4,13 +4,12 @@ training   documents → chunks → masked → MaskedBatch → model.states at t
 answering  text with [MASK] → ids → model → likeliest tokens of each mask
 """
 
-import math
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import torch
 import torch.nn.functional as F
-from torch import nn
 
 from jumok.config import MaskedTextData
 from jumok.config.recipe import Recipe
@@ -18,15 +17,18 @@ from jumok.data.text.batching import largest_batch, padding_share
 from jumok.data.text.documents import TextCorpora, TextStore
 from jumok.errors import ConfigError
 from jumok.nn.batch import MaskedBatch
-from jumok.tasks.losses import Loss, vocabulary_loss
+from jumok.nn.model import MaskedReader
+from jumok.tasks.base import Direction, Scores
+from jumok.tasks.losses import Loss
 from jumok.tasks.masking import MaskedBatches
 from jumok.tasks.survey import Lengths, Survey, unknown_share, vocabulary_problems
 from jumok.tasks.text import TextTask
+from jumok.tasks.writing import perplexity, token_loss
 
 BATCH_TOKENS = 8192  # of an evaluation
 
 
-class MaskedLanguageModeling(TextTask):
+class MaskedLanguageModeling(TextTask[MaskedReader, MaskedBatch, TextStore]):
     """The task of finding hidden words."""
 
     Data = MaskedTextData
@@ -41,10 +43,10 @@ class MaskedLanguageModeling(TextTask):
         return self.corpora.data
 
     @property
-    def scores(self) -> tuple[str, ...]:
-        """The val scores that are taken during training."""
-        known = ("loss", "perplexity", "accuracy")
-        return (*known, "next_sentence") if self.data.next_sentence else known
+    def scores(self) -> Mapping[str, Direction]:
+        """The val scores that are taken during training, and which values are better."""
+        known: dict[str, Direction] = {"loss": "smaller", "perplexity": "smaller", "accuracy": "larger"}
+        return known | {"next_sentence": "larger"} if self.data.next_sentence else known
 
     @property
     def size(self) -> str:
@@ -59,13 +61,13 @@ class MaskedLanguageModeling(TextTask):
     @property
     def longest(self) -> int:
         """How many tokens a row may have."""
-        return int(self.recipe.model.max_positions)  # type: ignore[attr-defined]
+        return self.recipe.model.longest
 
     def complete(self, recipe: Recipe) -> Recipe:
         """Return the recipe with the vocabulary size of the tokenizer, the mask token included."""
         return recipe.with_sizes(vocabulary=len(self.tokenizer) + recipe.model.EXTRA_TOKENS)
 
-    def check_fits(self, model: nn.Module) -> None:
+    def check_fits(self, model: MaskedReader) -> None:
         """Refuse what cannot work before training starts."""
         super().check_fits(model)
         training = self.recipe.training
@@ -85,62 +87,62 @@ class MaskedLanguageModeling(TextTask):
             store, self.tokenizer, self.data, longest=self.longest, batch_tokens=batch_tokens, seed=seed
         )
 
-    def loss(self, model: nn.Module, batch: MaskedBatch, step: int) -> Loss:
+    def loss(self, model: MaskedReader, batch: MaskedBatch, step: int) -> Loss:
         """Return the summed loss over the batch's masked tokens; the mean loss of which text follows is added to their mean."""
         smoothing = self.recipe.training.label_smoothing if model.training else 0.0
-        states = model.states(batch)  # type: ignore[operator]
-        features = model.token_features(states[batch.masked])  # type: ignore[operator]
-        total, plain = vocabulary_loss(features, model.project, batch.answers, smoothing=smoothing)  # type: ignore[arg-type]
+        states = model.states(batch)
+        features = model.token_features(states[batch.masked])
+        found = token_loss(model, features, batch.answers, smoothing=smoothing)
         if batch.follows is not None:
-            logits = model.next_sentence(model.pooled(states, batch.source_mask)).float()  # type: ignore[operator]
-            total = total + F.cross_entropy(logits, batch.follows) * len(features)
-        return Loss(total, len(features), {"nll": float(plain)})
+            logits = model.next_sentence(model.pooled(states, batch.source_mask)).float()
+            found = replace(found, total=found.total + F.cross_entropy(logits, batch.follows) * len(features))
+        return found
 
-    def evaluate(self, model: nn.Module) -> dict[str, Any]:
+    def evaluate(self, model: MaskedReader) -> Scores:
         """Return the val scores that are taken during training."""
         return self.metrics(model, *self.open_split("val").values())
 
     @torch.inference_mode()
-    def metrics(self, model: nn.Module, *stores: TextStore) -> dict[str, Any]:
+    def metrics(self, model: MaskedReader, *stores: TextStore) -> Scores:
         """Return the scores of text whose masked tokens are always the same."""
         total, masked, right, rows, followed = 0.0, 0, 0, 0, 0
-        device = next(model.parameters()).device
+        device = model.device
         for store in stores:
             tokens = max(BATCH_TOKENS, self.longest)
             for batch in self._batches(store, batch_tokens=tokens, seed=0).in_order():
                 asked = batch.to(device)
-                states = model.states(asked)  # type: ignore[operator]
-                logits = model.project(model.token_features(states[asked.masked])).float()  # type: ignore[operator]
+                states = model.states(asked)
+                logits = model.project(model.token_features(states[asked.masked])).float()
                 total += float(F.cross_entropy(logits, asked.answers, reduction="sum"))
                 right += int((logits.argmax(dim=1) == asked.answers).sum())
                 masked, rows = masked + len(asked.answers), rows + len(asked.source)
                 if asked.follows is not None:
-                    said = model.next_sentence(model.pooled(states, batch.source_mask)).argmax(dim=1)  # type: ignore[operator]
+                    said = model.next_sentence(model.pooled(states, asked.source_mask)).argmax(dim=1)
                     followed += int((said == asked.follows).sum())
         scores = {
             "loss": total / masked,
-            "perplexity": math.exp(min(total / masked, 50.0)),
+            "perplexity": perplexity(total / masked),
             "accuracy": 100.0 * right / masked,
         }
         return scores | ({"next_sentence": 100.0 * followed / rows} if self.data.next_sentence else {})
 
-    def survey(self) -> Survey:
-        """Return the data at a glance, for the doctor."""
+    def survey(self) -> Survey[MaskedBatch]:
+        """Return the data at a glance, for `check`."""
         store, held_out, batches = self.corpora.train, self.open_split("val"), self.batches()
-        plan = batches.plan()
-        largest = largest_batch(batches.lengths, plan)
+        plan, lengths = batches.plan(0), batches.lengths(0)
+        largest = largest_batch(lengths, plan)
         survey = Survey(
             unit="documents",
             largest_batch=batches.batch(largest, 0),
-            largest=(len(largest), int(batches.lengths[largest].max())),
-            batches_an_epoch=len(plan),
-            tokens_an_epoch=round(self.data.masked * int(batches.sizes.sum())),
-            padding=padding_share(batches.lengths, plan),
+            largest=(len(largest), int(lengths[largest].max())),
+            batches_per_epoch=len(plan),
+            tokens_per_epoch=round(self.data.masked * int(batches.sizes.sum())),
+            padding=padding_share(lengths, plan),
             counts={
                 label: {"documents": found.documents, "tokens": found.tokens, "characters": found.characters}
                 for label, found in {"train": store, **held_out}.items()
             },
-            lengths={"text": Lengths.of(batches.lengths[:, 0])},
+            lengths={"text": Lengths.of(lengths[:, 0])},
             samples=[
                 (self.tokenizer.labels(batches.chunk(number)[0][:40].tolist()),)
                 for number in np.unique([0, len(batches.starts) // 2, len(batches.starts) - 1]).tolist()

@@ -1,30 +1,29 @@
-"""Masked text: which tokens are hidden, behind what, and the batches of them (Devlin et al. 2019, section 3.1).
+"""Masked text: which tokens are masked, by what, and the batches of them (Devlin et al. 2019, section 3.1).
 
 documents → chunks that fit the model → masks drawn anew each epoch → rows → MaskedBatch
-Of the tokens to be found, eight in ten are hidden behind the mask token, one becomes another token, one stays.
+Of ten tokens to predict, eight become the mask token, one becomes another token, one stays.
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import torch
 
 from jumok.config import MaskedTextData
-from jumok.data.text.batching import BatchStream, plan_batches
+from jumok.data.stream import Place
+from jumok.data.text.batching import TokenBudgetStream
 from jumok.data.text.documents import TextStore
 from jumok.data.text.tokenizer import SPECIALS, Tokenizer
 from jumok.nn.batch import MaskedBatch
-from jumok.tasks.examples import MARKS, make_row, pad_rows
+from jumok.tasks.examples import MARKS, Ids, make_row, pad_rows
 
-Ids = np.ndarray[Any, Any]
-HIDDEN, REPLACED = 0.8, 0.1  # shares; the rest stays as it is
+MASKED, REPLACED = 0.8, 0.1  # shares; the rest stays as it is
 
 
-def hide(
+def mask_tokens(
     ids: Ids, begins: Ids, *, share: float, whole_words: bool, vocabulary: int, generator: np.random.Generator
 ) -> tuple[Ids, Ids]:
-    """Return ids (n,) with masked tokens, and where they are (n,); begins is 1 where a token begins a word."""
+    """Return ids (n,) with some masked, and which are to predict (n,); begins is 1 where a token begins a word."""
     wanted = max(1, round(share * len(ids)))
     if whole_words:
         word = np.cumsum(begins) - begins[0]
@@ -32,7 +31,7 @@ def hide(
         sizes = np.bincount(word)[order]
         after = np.cumsum(sizes)
         last = int(np.searchsorted(after, wanted))  # its word may be longer than what is still wanted
-        # It is taken as often as keeps the share right: always would hide too much, never would spare long words.
+        # It is taken as often as keeps the share right: always would mask too much, never would spare long words.
         if generator.random() * sizes[last] < after[last] - wanted:
             fitting = np.flatnonzero(sizes <= wanted)
             order = order[fitting[:1]] if last == 0 and len(fitting) else order[: max(last, 1)]  # one word at least
@@ -43,9 +42,9 @@ def hide(
         chosen = np.zeros(len(ids), dtype=bool)
         chosen[generator.permutation(len(ids))[:wanted]] = True
     fate = generator.random(len(ids))
-    hidden = np.where(chosen & (fate < HIDDEN), vocabulary, ids)  # the mark stands behind the tokenizer's own tokens
+    masked = np.where(chosen & (fate < MASKED), vocabulary, ids)  # the mask token stands behind the tokenizer's own
     others = generator.integers(len(SPECIALS), vocabulary, len(ids))
-    return np.where(chosen & (fate >= HIDDEN) & (fate < HIDDEN + REPLACED), others, hidden), chosen
+    return np.where(chosen & (fate >= MASKED) & (fate < MASKED + REPLACED), others, masked), chosen
 
 
 def chunks(store: TextStore, longest: int) -> tuple[Ids, Ids]:
@@ -57,8 +56,8 @@ def chunks(store: TextStore, longest: int) -> tuple[Ids, Ids]:
     return starts, np.minimum(longest, np.repeat(ends, pieces) - starts)
 
 
-class MaskedBatches:
-    """The endless stream of training batches, each a pure function of seed, epoch and place."""
+class MaskedBatches(TokenBudgetStream[MaskedBatch]):
+    """The stream of training texts with masked tokens; an example is a chunk of a document."""
 
     def __init__(
         self,
@@ -70,34 +69,23 @@ class MaskedBatches:
         batch_tokens: int,
         seed: int,
     ) -> None:
-        self.store, self.tokenizer, self.data, self.longest, self.seed = store, tokenizer, data, longest, seed
+        super().__init__(batch_tokens=batch_tokens, seed=seed)
+        self.store, self.tokenizer, self.data, self.longest = store, tokenizer, data, longest
         self.starts, self.sizes = chunks(store, longest - MARKS)
         lengths = self.sizes + (MARKS if data.next_sentence else MARKS - 1)
-        self.lengths = np.stack([lengths, lengths], axis=1)
-        self.batch_tokens = batch_tokens
-        self.stream = BatchStream(lambda epoch: self.lengths, batch_tokens=batch_tokens, seed=seed)
+        self._lengths = np.stack([lengths, lengths], axis=1)
 
-    @property
-    def position(self) -> tuple[int, int]:
-        """Epoch and place in it of the next batch."""
-        return self.stream.position
+    def lengths(self, epoch: int) -> Ids:
+        """Return the (N, 2) lengths of rows, the same in every epoch and twice the same: a row is one text."""
+        return self._lengths
 
-    def seek(self, epoch: int, index: int) -> None:
-        """Go to a position."""
-        self.stream.seek(epoch, index)
-
-    def take(self) -> MaskedBatch:
-        """Return the next batch."""
-        epoch, indices = next(self.stream)
-        return self.batch(indices, epoch)
-
-    def plan(self) -> list[Ids]:
-        """Return the batches of the first epoch."""
-        return plan_batches(self.lengths, batch_tokens=self.batch_tokens, seed=self.seed, epoch=0)
+    def batch_at(self, place: Place) -> MaskedBatch:
+        """Return the batch at a place."""
+        return self.batch(self.indices(place), place[0])
 
     def in_order(self) -> Iterator[MaskedBatch]:
         """Yield one pass over everything, with masked tokens that are always the same: for scores."""
-        return (self.batch(indices, 0) for indices in self.plan())
+        return (self.batch(indices, 0) for indices in self.planned(0))
 
     def batch(self, indices: Ids, epoch: int) -> MaskedBatch:
         """Return the batch of some chunks as an epoch sees them."""
@@ -112,7 +100,7 @@ class MaskedBatches:
                 if not follow:
                     other = int(generator.integers(len(self.starts) - 1))
                     ids, begins = self._other_end(ids, begins, cut, other + (other >= index))  # never its own end
-            hidden, chosen = hide(
+            replaced, chosen = mask_tokens(
                 ids,
                 begins,
                 share=self.data.masked,
@@ -120,7 +108,7 @@ class MaskedBatches:
                 vocabulary=len(self.tokenizer),
                 generator=generator,
             )
-            row, second = make_row(hidden[:cut], hidden[cut:], self.longest)
+            row, second = make_row(replaced[:cut], replaced[cut:], self.longest)
             place = np.zeros(len(row), dtype=bool)
             place[1 : 1 + cut] = chosen[:cut]
             place[second : second + len(ids) - cut] = chosen[cut:]
@@ -148,7 +136,8 @@ class MaskedBatches:
         size = min(len(ids) - cut, len(other))
         return np.concatenate([ids[:cut], other[-size:]]), np.concatenate([begins[:cut], other_begins[-size:]])
 
-    def describe(self, batch: MaskedBatch) -> str:
-        """Return a batch's size and its first text, for a message."""
+    def describe(self, place: Place) -> str:
+        """Return the size and the first text of the batch at a place, for a message."""
+        batch = self.batch_at(place)
         known = batch.source[0][batch.source_mask[0] & (batch.source[0] < len(self.tokenizer))]
         return f"{len(batch.source)} texts, the first: {self.tokenizer.decode(known.tolist())[:80]!r}"

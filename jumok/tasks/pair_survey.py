@@ -3,13 +3,20 @@
 from dataclasses import asdict
 
 from jumok.config import TokenizerConfig
-from jumok.data.store import PairStore
+from jumok.data.store import TokenSide
 from jumok.data.text.batching import largest_batch, padding_share, plan_batches
+from jumok.data.text.pair_store import PairStore
 from jumok.data.text.tokenizer import Tokenizer
+from jumok.nn.batch import PairBatch
 from jumok.tasks.pairs import Ids, collate
 from jumok.tasks.survey import Lengths, Problem, Survey, dropped_problem, unknown_share, vocabulary_problems
 
 SIDES = ("source", "target")
+
+
+def sides_of(store: PairStore) -> dict[str, TokenSide]:
+    """Return both sides of a store by name."""
+    return {"source": store.source, "target": store.target}
 
 
 def survey_pairs(
@@ -22,7 +29,7 @@ def survey_pairs(
     seed: int,
     built_in: bool,
     drawn: Ids,
-) -> Survey:
+) -> Survey[PairBatch]:
     """Return the survey of a training store, of which an epoch draws some pairs, and its held-out ones."""
     lengths = store.lengths[drawn]
     plan = plan_batches(lengths, batch_tokens=batch_tokens, seed=seed, epoch=0)
@@ -32,17 +39,17 @@ def survey_pairs(
         unit="pairs",
         largest_batch=collate([(store.source[i], store.target[i]) for i in drawn[largest]]),
         largest=(len(largest), *longest),
-        batches_an_epoch=len(plan),
-        tokens_an_epoch=int(lengths[:, 1].sum()),
+        batches_per_epoch=len(plan),
+        tokens_per_epoch=int(lengths[:, 1].sum()),
         padding=padding_share(lengths, plan),
         counts={"train": asdict(store.counts)} | {label: asdict(found.counts) for label, found in held_out.items()},
         lengths={side: Lengths.of(store.lengths[:, number]) for number, side in enumerate(SIDES)},
         samples=[
-            tuple(tokenizers[side].labels(list(getattr(store, side)[number])) for side in SIDES)
+            tuple(tokenizers[side].labels(list(sides_of(store)[side][number])) for side in SIDES)
             for number in (0, len(store) // 2, len(store) - 1)
         ],
         vocabularies={side: len(tokenizers[side]) for side in SIDES},
-        unknown={side: unknown_share(*(getattr(found, side).ids for found in held_out.values())) for side in SIDES},
+        unknown={side: unknown_share(*(sides_of(found)[side].ids for found in held_out.values())) for side in SIDES},
     )
     counts = store.counts
     survey.problems += dropped_problem(counts.read, counts.dropped, unit="pairs", why=str(counts))

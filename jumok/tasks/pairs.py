@@ -10,10 +10,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from jumok.data.store import PairStore
-from jumok.data.text.batching import BatchStream
+from jumok.data.stream import Place
+from jumok.data.text.batching import TokenBudgetStream
 from jumok.data.text.epochs import EpochSides
 from jumok.data.text.mixture import Mixture
+from jumok.data.text.pair_store import PairStore
 from jumok.data.text.tokenizer import END, PAD, START, Tokenizer
 from jumok.nn.batch import PairBatch
 from jumok.nn.masks import padding_mask
@@ -39,8 +40,8 @@ def _pad(rows: Sequence[Ids], last: int) -> tuple[Tensor, Tensor]:
     return torch.from_numpy(ids), padding_mask(torch.from_numpy(lengths), ids.shape[1])
 
 
-class PairBatches:
-    """The endless stream of training batches, each a pure function of seed, epoch and place."""
+class PairBatches(TokenBudgetStream[PairBatch]):
+    """The stream of training pairs."""
 
     def __init__(
         self,
@@ -54,6 +55,7 @@ class PairBatches:
         mixture: Mixture | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> None:
+        super().__init__(batch_tokens=batch_tokens, seed=seed)
         self.store, self.tokenizers, self.mixture = store, tokenizers, mixture
         self._drawn: tuple[int, Ids] | None = None  # an epoch, and the pairs it draws
         self.sides = EpochSides(
@@ -64,7 +66,6 @@ class PairBatches:
             longest=min(max_length, batch_tokens) - 1,  # the end token comes behind it
             progress=progress,
         )
-        self.stream = BatchStream(self.lengths, batch_tokens=batch_tokens, seed=seed)
 
     def lengths(self, epoch: int) -> Ids:
         """Return the (N, 2) lengths of an epoch's examples, end tokens included."""
@@ -82,24 +83,16 @@ class PairBatches:
             self._drawn = epoch, self.mixture.epoch(epoch)
         return self._drawn[1]
 
-    @property
-    def position(self) -> tuple[int, int]:
-        """Epoch and place in it of the next batch."""
-        return self.stream.position
-
-    def seek(self, epoch: int, index: int) -> None:
-        """Go to a position."""
-        self.stream.seek(epoch, index)
-
-    def take(self) -> PairBatch:
-        """Return the next batch."""
-        epoch, indices = next(self.stream)
+    def batch_at(self, place: Place) -> PairBatch:
+        """Return the batch at a place."""
+        epoch, indices = place[0], self.indices(place)
         source, target = self.sides.epoch(epoch)
         chosen = indices if self.mixture is None else self.drawn(epoch)[indices]
         return collate([(source[i], target[i]) for i in chosen])
 
-    def describe(self, batch: PairBatch) -> str:
-        """Return a batch's size and its first example, for a message."""
+    def describe(self, place: Place) -> str:
+        """Return the size and the first pair of the batch at a place, for a message."""
+        batch = self.batch_at(place)
         first = (batch.source[0][batch.source_mask[0]], batch.targets[0][batch.target_mask[0]])
         source, target = (tokenizer.decode(ids.tolist()) for tokenizer, ids in zip(self.tokenizers, first, strict=True))
         return f"{len(batch.source)} pairs, the first: {source[:80]!r} → {target[:80]!r}"

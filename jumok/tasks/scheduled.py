@@ -5,13 +5,34 @@ first input → extend → logits → next input: the true token with probabilit
 It costs a step of the decoder for every target token; with a ratio of 1 the task takes the fast path instead.
 """
 
+from typing import Protocol, TypeVar
+
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from jumok.config import TrainingConfig
-from jumok.nn.batch import PairBatch
+from jumok.nn.model import Decoder, StateT
 
 # B batch · T target · V vocabulary
+
+
+class TargetBatch(Protocol):
+    """A batch whose answers are sequences of tokens."""
+
+    @property
+    def inputs(self) -> Tensor:
+        """(B, T) start token, then the target."""
+
+    @property
+    def targets(self) -> Tensor:
+        """(B, T) the target, then the end token."""
+
+    @property
+    def target_mask(self) -> Tensor:
+        """(B, T) True where a target is real."""
+
+
+TargetT = TypeVar("TargetT", bound=TargetBatch)
 
 
 def teacher_forcing_ratio(step: int, config: TrainingConfig) -> float:
@@ -20,17 +41,17 @@ def teacher_forcing_ratio(step: int, config: TrainingConfig) -> float:
     return max(config.teacher_forcing - config.teacher_forcing_decay * progress, 0.0)
 
 
-def sampled_logits(model: nn.Module, batch: PairBatch, ratio: float) -> Tensor:
+def sampled_logits(model: Decoder[TargetT, StateT], batch: TargetT, ratio: float) -> Tensor:
     """Return logits (B, T, V) of batch.targets, where each input after the first is the true one with this ratio."""
     given = torch.rand(batch.inputs.shape) < ratio  # torch's own generator on the CPU: a checkpoint holds its state
     given = given.to(batch.inputs.device)
-    state = model.start(model.encode(batch))  # type: ignore[operator]
+    state = model.start(model.encode(batch))
     tokens = batch.inputs[:, :1]
     steps: list[Tensor] = []  # each (B, 1, V)
     for place in range(batch.inputs.shape[1]):
         if place:
             own = steps[-1].argmax(dim=2)
             tokens = torch.where(given[:, place : place + 1], batch.inputs[:, place : place + 1], own)
-        logits, state = model.extend(tokens, state)  # type: ignore[operator]
+        logits, state = model.extend(tokens, state)
         steps.append(logits)
     return torch.cat(steps, dim=1)

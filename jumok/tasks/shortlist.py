@@ -12,7 +12,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from jumok.data.store import PairStore
+from jumok.data.text.pair_store import PairStore
 from jumok.data.text.tokenizer import END, UNKNOWN
 from jumok.tasks.pairs import Ids
 

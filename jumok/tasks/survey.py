@@ -1,21 +1,22 @@
-"""What a task can tell of its data before a run: the doctor asks for it, `jumok check` shows it.
+"""What a task can tell of its data before a run: `jumok check` shows it.
 
 corpora → counts, lengths, samples, shares of unknown tokens, the largest batch → Survey
 """
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from jumok.data.text.tokenizer import UNKNOWN
 
+BatchT_co = TypeVar("BatchT_co", covariant=True)
 Problem = tuple[str, str]  # what is wrong, what to do
 
 
 @dataclass(frozen=True)
 class Lengths:
-    """Tokens an example, end token included."""
+    """Tokens per example, end token included."""
 
     mean: float
     median: int
@@ -30,18 +31,18 @@ class Lengths:
 
 
 @dataclass
-class Survey:
+class Survey(Generic[BatchT_co]):
     """A task's data at a glance."""
 
     unit: str  # what examples are called: pairs, documents
-    largest_batch: Any  # the batch with the most positions, which needs the most memory
+    largest_batch: BatchT_co  # the batch with the most positions, which needs the most memory
     largest: tuple[int, ...]  # its rows, then its longest source and target, or its only length
-    batches_an_epoch: int
-    tokens_an_epoch: int  # that the loss counts
+    batches_per_epoch: int
+    tokens_per_epoch: int  # that the loss counts
     padding: float = 0.0
     counts: dict[str, dict[str, int]] = field(default_factory=dict)  # split → read, kept and why others were dropped
     lengths: dict[str, Lengths] = field(default_factory=dict)  # side → lengths of the training split
-    samples: list[tuple[list[str], ...]] = field(default_factory=list)  # the tokens of some examples, a list a side
+    samples: list[tuple[list[str], ...]] = field(default_factory=list)  # the tokens of some examples, one list per side
     vocabularies: dict[str, int] = field(default_factory=dict)
     unknown: dict[str, float] = field(default_factory=dict)  # side → share of val tokens that are unknown
     problems: list[Problem] = field(default_factory=list)
@@ -61,7 +62,7 @@ def dropped_problem(read: int, dropped: int, *, unit: str, why: str) -> list[Pro
     return [(f"{dropped:,} of {read:,} training {unit} are dropped ({why})", cure)]
 
 
-def vocabulary_problems(survey: Survey, *, kind: str, wanted: int) -> list[Problem]:
+def vocabulary_problems(survey: Survey[object], *, kind: str, wanted: int) -> list[Problem]:
     """Return what is wrong with the vocabulary: larger than the data can fill, or full of holes."""
     problems = []
     most = max(survey.vocabularies.values())

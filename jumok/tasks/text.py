@@ -5,21 +5,24 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from jumok.config.recipe import Recipe
-from jumok.data.corpora import Progress
+from jumok.data.corpora import ProgressCallback
+from jumok.data.text.tokenized import SingleTokenizerCorpora
 from jumok.data.text.tokenizer import Tokenizer
 from jumok.errors import ConfigError
-from jumok.tasks.base import Task, refuse_batch_size
+from jumok.tasks.base import BatchT, ModelT, StoreT, Task, refuse_batch_size
 
 
-class TextTask(Task):
+class TextTask(Task[ModelT, BatchT, StoreT]):
     """A task on texts that one tokenizer reads."""
 
-    Corpora: ClassVar[Any]
+    sections: ClassVar[tuple[str, ...]] = ("tokenizer",)
+    tokenizer_names: ClassVar[tuple[str, ...]] = ("text",)
+    Corpora: ClassVar[type[SingleTokenizerCorpora[Any, Any]]]
     subword_dropout: ClassVar[bool] = False  # whether its texts may be cut anew every epoch
+    corpora: SingleTokenizerCorpora[Any, StoreT]
 
-    def __init__(self, recipe: Recipe, corpora: Any) -> None:
+    def __init__(self, recipe: Recipe, corpora: SingleTokenizerCorpora[Any, StoreT]) -> None:
         self.recipe, self.corpora = recipe, corpora
-        self.tokenizer: Tokenizer = corpora.tokenizer
 
     @classmethod
     def open(
@@ -28,7 +31,7 @@ class TextTask(Task):
         folders: Sequence[Path],
         *,
         tokenizers: Mapping[str, Tokenizer] | None = None,
-        progress: Progress = lambda what, done: None,
+        progress: ProgressCallback = lambda what, done: None,
     ) -> Self:
         """Return the task of a recipe; its tokenizer is trained where none is given, its data read when needed."""
         assert isinstance(recipe.data, cls.Data)
@@ -44,6 +47,11 @@ class TextTask(Task):
             )
         given = None if tokenizers is None else tokenizers["text"]
         return cls(recipe, cls.Corpora(recipe.data, tokenizer, folders, progress, given))
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """What cuts texts into tokens."""
+        return self.corpora.tokenizer
 
     @property
     def tokenizers(self) -> dict[str, Tokenizer]:

@@ -4,72 +4,36 @@ training   text → ids → row → LabelBatch → model → cross-entropy
 answering  text → ids → row → model → probability of each class
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from jumok.config import LabelledData
 from jumok.config.recipe import Recipe
-from jumok.data.store import TokenSide
-from jumok.data.text.batching import BatchStream, largest_batch, padding_share, plan_batches
-from jumok.data.text.epochs import EpochSides
+from jumok.data.text.batching import largest_batch, padding_share, plan_batches
 from jumok.data.text.labelled import LabelledCorpora, LabelStore
 from jumok.data.text.sources import tidy
 from jumok.errors import ConfigError
 from jumok.nn.batch import LabelBatch
+from jumok.nn.model import Model
+from jumok.tasks.base import Direction
 from jumok.tasks.classification import Classification
-from jumok.tasks.examples import Ids, make_row, pad_rows, row_length
+from jumok.tasks.examples import Ids
+from jumok.tasks.label_batches import LabelBatches, Sides, label_batch, label_lengths
 from jumok.tasks.survey import Lengths, Survey, unknown_share, vocabulary_problems
 from jumok.tasks.text import TextTask
 
 # B batch · S tokens
 
 BATCH_TOKENS = 8192  # of an evaluation
-Sides = tuple[TokenSide, ...]  # the texts and the second texts
 
 
-class LabelBatches:
-    """The endless stream of training batches, each a pure function of seed, epoch and place."""
-
-    def __init__(self, task: "TextClassification", store: LabelStore) -> None:
-        training, dropout = task.recipe.training, task.recipe.tokenizer.dropout
-        self.task, self.store = task, store
-        self.sides = EpochSides(
-            store.sides,
-            (task.tokenizer, task.tokenizer),
-            (dropout, dropout),
-            seed=training.seed,
-            longest=task.data.max_length,
-            progress=lambda done, total: task.corpora.progress(f"cutting {total:,} words into other subwords", done),
-        )
-        self.stream = BatchStream(
-            lambda epoch: task.lengths(self.sides.epoch(epoch)), batch_tokens=training.batch_tokens, seed=training.seed
-        )
-
-    @property
-    def position(self) -> tuple[int, int]:
-        """Epoch and place in it of the next batch."""
-        return self.stream.position
-
-    def seek(self, epoch: int, index: int) -> None:
-        """Go to a position."""
-        self.stream.seek(epoch, index)
-
-    def take(self) -> LabelBatch:
-        """Return the next batch."""
-        epoch, indices = next(self.stream)
-        return self.task.batch(self.store, indices, self.sides.epoch(epoch))
-
-    def describe(self, batch: LabelBatch) -> str:
-        """Return a batch's size and its first example, for a message."""
-        text = self.task.tokenizer.decode(batch.source[0][batch.source_mask[0]].tolist())
-        return f"{len(batch.source)} texts, the first: {text[:80]!r} → {self.task.labels[int(batch.labels[0])]}"
-
-
-class TextClassification(Classification, TextTask):
+class TextClassification(
+    Classification[Model[LabelBatch], LabelBatch, LabelStore], TextTask[Model[LabelBatch], LabelBatch, LabelStore]
+):
     """The task of naming a text's class."""
 
     Data = LabelledData
@@ -77,7 +41,7 @@ class TextClassification(Classification, TextTask):
     Corpora = LabelledCorpora
     subword_dropout = True
     corpora: LabelledCorpora
-    scores = ("loss", "accuracy", "macro_f1")
+    scores: Mapping[str, Direction] = {"loss": "smaller", "accuracy": "larger", "macro_f1": "larger"}
 
     @property
     def data(self) -> LabelledData:
@@ -85,12 +49,17 @@ class TextClassification(Classification, TextTask):
         return self.corpora.data
 
     @property
+    def labels(self) -> list[str]:
+        """The classes in order."""
+        return self.corpora.labels
+
+    @property
     def size(self) -> str:
         """How much there is to learn from."""
         return f"{len(self.corpora.train):,} texts, {len(self.labels)} classes"
 
     def notes(self) -> list[str]:
-        """Return what a user should know of the data before a run, a line each."""
+        """Return what a user should know of the data before a run, one line each."""
         skipped = self.corpora.train.skipped
         return [f"{skipped:,} training examples have no text and are left out"] if skipped else []
 
@@ -100,10 +69,10 @@ class TextClassification(Classification, TextTask):
         full = recipe.with_sizes(vocabulary=vocabulary, classes=len(self.labels))
         return replace(full, data=self.data.model_copy(update={"labels": self.labels}))
 
-    def check_fits(self, model: nn.Module) -> None:
+    def check_fits(self, model: Model[LabelBatch]) -> None:
         """Refuse what cannot work before training starts."""
         super().check_fits(model)
-        limit = int(getattr(model, "limit", 0))
+        limit = model.limit
         if limit and self.data.max_length > limit:
             raise ConfigError(
                 f"data.max_length = {self.data.max_length} is more than the model's {limit} positions; "
@@ -112,28 +81,32 @@ class TextClassification(Classification, TextTask):
 
     def lengths(self, sides: Sides) -> Ids:
         """Return the (N, 2) lengths of rows, twice the same: both texts stand in one row."""
-        first, second = sides
-        lengths = row_length(first.lengths, second.lengths, self.data.max_length)
-        return np.stack([lengths, lengths], axis=1)
+        return label_lengths(sides, longest=self.data.max_length)
 
     def batch(self, store: LabelStore, indices: Sequence[int] | Ids, sides: Sides | None = None) -> LabelBatch:
         """Return the batch of some examples, their texts as an epoch sees them or as they are stored."""
-        first, second = sides or store.sides
-        rows = [make_row(first[i], second[i], self.data.max_length) for i in indices]
-        source, mask, segments = pad_rows(rows)
-        labels = torch.from_numpy(store.classes[np.asarray(indices)].astype(np.int64))
-        return LabelBatch(source, mask, labels, segments)
+        return label_batch(sides or store.sides, store.classes, indices, longest=self.data.max_length)
 
     def batches(self) -> LabelBatches:
         """Return the stream of training batches."""
-        return LabelBatches(self, self.corpora.train)
+        training, progress = self.recipe.training, self.corpora.progress
+        return LabelBatches(
+            self.corpora.train,
+            self.tokenizer,
+            self.labels,
+            batch_tokens=training.batch_tokens,
+            seed=training.seed,
+            max_length=self.data.max_length,
+            subword_dropout=self.recipe.tokenizer.dropout,
+            progress=lambda done, total: progress(f"cutting {total:,} words into other subwords", done),
+        )
 
     @torch.inference_mode()
     def logits(
-        self, model: nn.Module, store: LabelStore, progress: Callable[[int], None] = lambda done: None
+        self, model: Model[LabelBatch], store: LabelStore, progress: Callable[[int], None] = lambda done: None
     ) -> tuple[Tensor, Tensor]:
         """Return logits (N, classes) and the true classes (N,) of a store, in its order."""
-        lengths, device = self.lengths(store.sides), next(model.parameters()).device
+        lengths, device = self.lengths(store.sides), model.device
         found = torch.zeros(len(store), len(self.labels))
         for indices in plan_batches(lengths, batch_tokens=max(BATCH_TOKENS, int(lengths.max())), seed=0, epoch=0):
             found[torch.from_numpy(indices)] = model(self.batch(store, indices).to(device)).float().cpu()
@@ -148,8 +121,8 @@ class TextClassification(Classification, TextTask):
             sides.append([np.asarray(ids, dtype=np.int64) for ids in self.tokenizer.encode(tidied)])
         return list(zip(*sides, strict=True))
 
-    def survey(self) -> Survey:
-        """Return the data at a glance, for the doctor."""
+    def survey(self) -> Survey[LabelBatch]:
+        """Return the data at a glance, for `check`."""
         store, held_out, training = self.corpora.train, self.open_split("val"), self.recipe.training
         lengths = self.lengths(store.sides)
         plan = plan_batches(lengths, batch_tokens=training.batch_tokens, seed=training.seed, epoch=0)
@@ -158,8 +131,8 @@ class TextClassification(Classification, TextTask):
             unit="texts",
             largest_batch=self.batch(store, largest),
             largest=(len(largest), int(lengths[largest].max())),
-            batches_an_epoch=len(plan),
-            tokens_an_epoch=len(store),
+            batches_per_epoch=len(plan),
+            tokens_per_epoch=len(store),
             padding=padding_share(lengths, plan),
             counts={
                 name: {"kept": len(found), "without text": found.skipped} | self.counts(found)

@@ -15,7 +15,7 @@ from jumok.training.memory import peak_memory, peak_memory_of_children
 
 if TYPE_CHECKING:
     from jumok.config import TrainingConfig
-    from jumok.training.trainer import Progress
+    from jumok.training.trainer import TrainingState
 
 
 def duration(seconds: float) -> str:
@@ -28,14 +28,14 @@ def duration(seconds: float) -> str:
     return f"{seconds // 3600} h {seconds % 3600 // 60:02d} min"
 
 
-WORDS = ("target tokens", "tokens", "masked tokens")  # units whose loss has a perplexity
-
-
 class Reporter:
-    """Show a run on a console; without a terminal, one plain line an event."""
+    """Show a run on a console; without a terminal, one plain line per event."""
 
-    def __init__(self, console: Console, run: Path | None = None, *, unit: str = "target tokens") -> None:
+    def __init__(
+        self, console: Console, run: Path | None = None, *, unit: str = "target tokens", perplexity: bool = True
+    ) -> None:
         self.console, self.unit = console, unit  # what the loss is counted over
+        self.perplexity = perplexity  # whether the loss has one
         self.bar: Bar | None = None
         self.run = run
         self.board: Any = None
@@ -43,11 +43,11 @@ class Reporter:
         self.learned = self.pace = ""  # the newest loss, and speed with time left
         self.began = (0, 0.0, 0)  # step, seconds and tokens where this session started
 
-    def start(self, progress: "Progress", config: "TrainingConfig") -> None:
+    def start(self, state: "TrainingState", config: "TrainingConfig") -> None:
         """Open the display."""
         self.steps = config.steps
-        self.began = (progress.step, progress.seconds, progress.target_tokens)
-        self.board = _tensorboard(self.run, after=progress.step)
+        self.began = (state.step, state.seconds, state.target_tokens)
+        self.board = _tensorboard(self.run, after=state.step)
         if self.console.is_terminal:
             columns = (
                 TextColumn("step"),
@@ -56,26 +56,26 @@ class Reporter:
                 TextColumn("{task.fields[status]}"),
             )
             self.bar = Bar(*columns, console=self.console)
-            self.task = self.bar.add_task("train", total=config.steps, completed=progress.step, status="")
+            self.task = self.bar.add_task("train", total=config.steps, completed=state.step, status="")
             self.bar.start()
 
-    def step(self, progress: "Progress") -> None:
+    def step(self, state: "TrainingState") -> None:
         """Move the bar."""
-        self.pace = self._pace(progress)
+        self.pace = self._pace(state)
         if self.bar is not None:
-            self.bar.update(self.task, completed=progress.step, status=self.learned + self.pace)
+            self.bar.update(self.task, completed=state.step, status=self.learned + self.pace)
 
-    def _pace(self, progress: "Progress") -> str:
-        steps = progress.step - self.began[0]
-        seconds = max(progress.seconds - self.began[1], 1e-9)
-        speed = (progress.target_tokens - self.began[2]) / seconds
-        left = (self.steps - progress.step) * seconds / max(steps, 1)
+    def _pace(self, state: "TrainingState") -> str:
+        steps = state.step - self.began[0]
+        seconds = max(state.seconds - self.began[1], 1e-9)
+        speed = (state.target_tokens - self.began[2]) / seconds
+        left = (self.steps - state.step) * seconds / max(steps, 1)
         return f"{speed:,.0f} {self.unit.split()[-1]}/s · {duration(left)} left"
 
     def log(self, row: dict[str, Any]) -> None:
         """Show a line of the log."""
         loss, rate = row["loss"], row["learning_rate"]
-        words = f" · perplexity {math.exp(min(row.get('nll', loss), 50.0)):,.2f}" if self.unit in WORDS else ""
+        words = f" · perplexity {math.exp(min(row.get('nll', loss), 50.0)):,.2f}" if self.perplexity else ""
         self.learned = f"loss {loss:.3f}{words} · lr {rate:.2e} · "
         text = self.learned + self.pace
         if self.bar is None:
@@ -115,20 +115,20 @@ class Reporter:
         """Show a line above the bar."""
         self.console.print(text, markup=False, emoji=False, highlight=False, soft_wrap=True)
 
-    def end(self, progress: "Progress", config: "TrainingConfig", *, stopped: bool, workers: int = 1) -> None:
+    def end(self, state: "TrainingState", config: "TrainingConfig", *, stopped: bool, workers: int = 1) -> None:
         """Close the display."""
         self.close()
-        if progress.finished:
+        if state.finished:
             self.note(f"stopped early: {config.patience} evaluations without a better {config.monitor}")
-        share = progress.outside / max(progress.seconds, 1e-9)
+        share = state.outside / max(state.seconds, 1e-9)
         word = "stopped" if stopped else "done"
-        speed = progress.target_tokens / max(progress.seconds, 1e-9)
-        best = f"; best {config.monitor} at step {progress.best_step:,}" if progress.best_step else ""
+        speed = state.target_tokens / max(state.seconds, 1e-9)
+        best = f"; best {config.monitor} at step {state.best_step:,}" if state.best_step else ""
         self.note(
-            f"{word} at step {progress.step:,} after {duration(progress.seconds)} in training "
+            f"{word} at step {state.step:,} after {duration(state.seconds)} in training "
             f"({share:.1%} of it outside forward, backward and step){best}"
         )
-        others = f" and {peak_memory_of_children() / 1e6:,.0f} MB a worker" if workers > 1 else ""
+        others = f" and {peak_memory_of_children() / 1e6:,.0f} MB per worker" if workers > 1 else ""
         self.note(f"{speed:,.0f} {self.unit}/s, peak memory {peak_memory() / 1e6:,.0f} MB{others}")
 
     def close(self) -> None:

@@ -25,12 +25,12 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from jumok.errors import ConfigError, TrainingError
 from jumok.native.fast_path import fast_path
+from jumok.training.step import Sums
 
 LARGEST = 64_000_000  # parameters: beyond, products are large enough for threads, and a gradient each costs memory
 ALIGNMENT = 64  # bytes: a line of the cache
 LOST = 3.0  # seconds that a worker gets to leave before it is killed
 
-Sums = tuple[float, int, dict[str, float]]  # a micro-batch's loss, what it is summed over, other sums
 Compute = Callable[[int, int, int], list[Sums]]  # (step, rank, workers) → gradients in place, and the sums
 
 
@@ -66,11 +66,22 @@ def add_up(sums: Sequence[Sequence[Sums]]) -> list[Sums]:
     batches = []
     for shares in zip(*sums, strict=True):
         parts: dict[str, float] = {}
-        for _, _, more in shares:
-            for name, value in more.items():
+        for share in shares:
+            for name, value in share.parts.items():
                 parts[name] = parts.get(name, 0.0) + value
-        batches.append((sum(total for total, _, _ in shares), sum(count for _, count, _ in shares), parts))
+        batches.append(Sums(sum(share.total for share in shares), sum(share.count for share in shares), parts))
     return batches
+
+
+@contextmanager
+def shared_steps(compute: Compute, model: nn.Module, *, count: int, seed: int) -> Iterator["Workers | None"]:
+    """Let count processes share steps inside the block, each on a thread of its own; None where there is but one."""
+    if count > 1:
+        with Workers(count, model, compute, seed=seed) as workers:
+            yield workers
+    else:
+        with fast_path(when=torch.get_num_threads() == 1):
+            yield None
 
 
 class Workers:

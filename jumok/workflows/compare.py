@@ -19,7 +19,7 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
 from jumok.config import DecodingConfig
-from jumok.data.store import PairStore
+from jumok.data.text.pair_store import PairStore
 from jumok.errors import ConfigError, DataError
 from jumok.evaluation.significance import Significance, paired_bootstrap
 from jumok.evaluation.text import LengthBucket, score_by_length, score_texts, tokenization

@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from jumok.cache import cached_folder
+from jumok.cache import cache_key, cached_folder
 from jumok.config import DecodingConfig
 from jumok.data.files import content_hash, read_lines
 from jumok.errors import ConfigError, RunError, did_you_mean
@@ -162,7 +162,7 @@ def own_export(run: Run, checkpoint: Path) -> Path:
         export_run(loaded, folder, kind="ctranslate2")
 
     if run.facts.get("shipped"):  # nothing is written where jumok is installed
-        key = f"ctranslate2-{content_hash([checkpoint / 'model.safetensors'])[:32]}"
+        key = cache_key("ctranslate2", content_hash([checkpoint / "model.safetensors"]))
         return cached_folder(key, lambda place: make(place / "model")) / "model"
     folder = run.folder / "ctranslate2" / checkpoint.resolve().name
     if not Run.exists(folder):

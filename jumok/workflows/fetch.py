@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from jumok.data.fetch import DOWNLOADS, Progress
+from jumok.data.fetch import DOWNLOADS, DownloadProgress
 from jumok.data.fetch import fetch as download
 
 
@@ -16,7 +16,11 @@ class Fetched:
 
 
 def fetch(
-    name: str, folder: Path | None = None, *, base_url: str = "", progress: Progress = lambda file, done, total: None
+    name: str,
+    folder: Path | None = None,
+    *,
+    base_url: str = "",
+    progress: DownloadProgress = lambda file, done, total: None,
 ) -> Fetched:
     """Bring the files of a public set into a folder, by default where recipes look; base_url is a mirror's."""
     place = download(name, folder, base_url=base_url or None, progress=progress)

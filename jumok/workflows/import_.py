@@ -7,14 +7,12 @@ from pathlib import Path
 
 import torch
 
-from jumok.catalogue import model_class, task_class
-from jumok.config.recipe import build_recipe
 from jumok.errors import RunError
 from jumok.export.from_huggingface import read_folder
 from jumok.predictors.base import AnyPredictor, Predictor
-from jumok.runs.job import build_model
 from jumok.runs.loading import load_run
-from jumok.runs.run import Run
+from jumok.runs.run import Run, check_recipe
+from jumok.runs.weights import build_model
 from jumok.training.average import model_tensors
 from jumok.training.checkpoint import Checkpoints
 
@@ -25,11 +23,7 @@ def import_model(folder: str | Path, run: str | Path) -> tuple[AnyPredictor, lis
     if Run.exists(target):
         raise RunError(f"{target} already holds a run; choose another folder")
     found = read_folder(Path(folder))
-    recipe = build_recipe(
-        {"data": {}, **found.raw},
-        data_class=lambda name: task_class(name).Data,
-        model_class=lambda name: model_class(name).Config,
-    )
+    recipe = check_recipe({"data": {}, **found.raw})
     with torch.random.fork_rng(devices=[]):  # fresh weights are drawn by the recipe's seed, not by the caller's state
         model = build_model(recipe)
     own = model_tensors(model)

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from jumok.config import Corpus
+from jumok.data.files import find_file
 from jumok.data.text.sources import read_pairs, tidy
 from jumok.errors import DataError
 
@@ -47,7 +48,9 @@ def new_recipe(source: Path, target: Path, *, val_source: Path | None = None, va
     lengths = np.array(
         [
             [len(tidy(one)), len(tidy(other))]
-            for one, other in read_pairs(Corpus(source=str(source), target=str(target)), [Path.cwd()])
+            for one, other in read_pairs(
+                Corpus(source=str(source), target=str(target)), lambda name: find_file(name, [Path.cwd()])
+            )
         ]
     )
     pairs = len(lengths)

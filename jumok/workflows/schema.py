@@ -2,16 +2,16 @@
 
 from typing import Any
 
-from jumok.catalogue import MODELS, TASKS, model_class, task_class
-from jumok.config import DecodingConfig, TokenizerConfig, TrainingConfig
+from jumok.catalogue import MODELS, TASKS, config_class, task_class
+from jumok.config import DecodingConfig, Section, TokenizerConfig, TrainingConfig
 
 
 def recipe_schema() -> dict[str, Any]:
     """Return the JSON schema of recipes."""
-    sections = {
+    sections: dict[str, list[type[Section]]] = {
         "data": [task_class(name).Data for name in TASKS],
         "tokenizer": [TokenizerConfig],
-        "model": [model_class(name).Config for name in MODELS],
+        "model": [config_class(name) for name in MODELS],
         "training": [TrainingConfig],
         "decoding": [DecodingConfig],
     }

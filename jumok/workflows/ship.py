@@ -207,7 +207,7 @@ def card(
     own, facts, data = small.run.recipe, small.to_dict(), small.task.data
     begun = "from scratch" if from_scratch else "from the weights of an earlier run"
     to = f", told by a tag to write {', '.join(small.task.languages)}" if small.task.languages else ""
-    learnt = [f"- {corpus.full_label}, weight {corpus.weight:g}" for corpus in data.train] or [f"- built-in {data.set}"]
+    learnt = [f"- {corpus.full_title}, weight {corpus.weight:g}" for corpus in data.train] or [f"- built-in {data.set}"]
     lines = [
         f"# {name}\n",
         f"A {facts['model']} of {facts['parameters']:,} parameters{to}; its weights are kept as float16 and used as "

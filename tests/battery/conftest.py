@@ -62,11 +62,9 @@ CASES = [(name, variant) for name in TRANSLATORS for variant in VARIANTS[name]]
 def make_model(name: str, variant: str, **changes):
     torch.manual_seed(5)
     built = model_class(name)
-    options = {**SIZES[name], **VARIANTS[name][variant], **changes}
-    config = built.Config(
-        name=name, source_vocabulary=SOURCE_VOCABULARY, target_vocabulary=TARGET_VOCABULARY, **options
-    )
-    return built(config).eval()
+    vocabularies = {"source_vocabulary": SOURCE_VOCABULARY, "target_vocabulary": TARGET_VOCABULARY}
+    options = {**vocabularies, **SIZES[name], **VARIANTS[name][variant], **changes}
+    return built(built.Config(name=name, **options)).eval()
 
 
 def make_batch(source_lengths=(7, 5, 3), target_lengths=(6, 4, 2), extra=0, seed=3) -> PairBatch:

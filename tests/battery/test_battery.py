@@ -18,6 +18,25 @@ def real(logits, batch):
     return logits[batch.target_mask]
 
 
+def test_the_tables_of_both_sides_are_the_models_own(case, model):
+    tables, parameters = model.embedding_tables, {id(parameter) for parameter in model.parameters()}
+    assert {side: table.num_embeddings for side, table in tables.items()} == {"source": 31, "target": 29}
+    assert all(id(table.weight) in parameters for table in tables.values())
+    shared = make_model(*case, source_vocabulary=29, shared_embeddings=True).embedding_tables
+    assert shared["source"] is shared["target"]
+
+
+def test_parameters_are_counted_and_nobody_watches_a_model_that_answers(model):
+    assert model.parameter_count == sum(parameter.numel() for parameter in model.parameters())
+    assert model.device == torch.device("cpu")
+    assert model.watched, "gradients are on"
+    with torch.inference_mode():
+        assert not model.watched
+        with observe(model):
+            assert model.watched
+        assert model.train().watched
+
+
 def test_forward_is_the_projection_of_the_features(model):
     batch = make_batch()
     assert_close(model(batch), model.project(model.features(batch)))

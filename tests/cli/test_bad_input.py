@@ -76,7 +76,7 @@ def test_unequal_line_counts_name_the_place(refused, small):
 def test_an_empty_file(refused, small):
     path = small.parent / "train.words"
     path.write_bytes(b"")
-    assert refused() == f"{path} is empty; a file with one sentence or row a line is needed.\n"
+    assert refused() == f"{path} is empty; a file with one sentence or row per line is needed.\n"
 
 
 def test_files_of_empty_lines(refused, small):

@@ -292,7 +292,7 @@ def test_tables_that_cannot_be_learnt_from_are_refused(refused, tmp_path):
     write_lines(table, ["text\tverdict", "a\tgood", "b"])
     assert refused().startswith(f"{table} line 3 has 1 column (b); ")
     table.write_bytes(b"")
-    assert refused() == f"{table} is empty; a file with one sentence or row a line is needed."
+    assert refused() == f"{table} is empty; a file with one sentence or row per line is needed."
 
 
 # --- evaluate and check

@@ -310,7 +310,7 @@ def test_evaluate_scores_a_text_of_ones_own(gpt_run, tmp_path):
     assert done.out.startswith("own.txt (files), 1 documents, 39 tokens, 38 characters\n")
     (tmp_path / "empty.txt").touch()
     assert refusal(jumok("evaluate", gpt_run, "--source", tmp_path / "empty.txt")) == (
-        f"{tmp_path / 'empty.txt'} is empty; a file with one sentence or row a line is needed."
+        f"{tmp_path / 'empty.txt'} is empty; a file with one sentence or row per line is needed."
     )
     missing = refusal(jumok("evaluate", gpt_run, "--source", tmp_path / "none.txt"))
     assert missing.startswith(f"{tmp_path / 'none.txt'} was not found; ")

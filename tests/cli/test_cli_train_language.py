@@ -138,4 +138,4 @@ def test_the_groups_leave_no_option_out():
 
 def test_what_would_change_nothing_is_refused(tmp_path):
     recipe = write_reviews(tmp_path, BERT_RECIPE)
-    assert "data.separate is for the language task" in refusal(jumok("train", recipe, "--set", "data.separate=true"))
+    assert "data.separate is for language-modeling" in refusal(jumok("train", recipe, "--set", "data.separate=true"))

@@ -11,10 +11,11 @@ import torch
 import torch.nn.functional as F
 
 from jumok.config import DecodingConfig
-from jumok.decoding import generate
-from jumok.nn.model import Memory
+from jumok.decoding import Marks, Request, generate
+from jumok.nn.model import Decoder, Memory
 
 PAD, START, END = 0, 1, 2
+MARKS = Marks(START, END, PAD)
 SENTENCES = 13  # kinds of sentences that the table tells apart
 
 
@@ -51,19 +52,23 @@ class ToyState:
         )
 
 
-class ToyDecoder:
+class ToyDecoder(Decoder[torch.Tensor, ToyState]):
     """Look the next token's logits up in a random table."""
 
-    def __init__(self, vocabulary=11, seed=0, hurry=0.3):
+    limit = 0
+
+    def __init__(self, vocabulary=11, seed=0, hurry=0.3, limit=0):
+        super().__init__()
         generator = torch.Generator().manual_seed(seed)
         self.table = 2.0 * torch.randn(SENTENCES, vocabulary, vocabulary, vocabulary, generator=generator)
         self.hurry = hurry  # what each token adds to the end's logit
-        self.training = False
-        self.fed = []  # rows of each extend
+        self.limit = limit  # most tokens of an answer
+        self.fed = []  # hypotheses of each extend
         self.encoded = []  # sentences of each encode
+        self.eval()
 
-    def search_on(self, state, hypotheses, request):
-        return None  # one step at a time
+    def features(self, batch):
+        raise AssertionError("nobody trains a toy")
 
     def encode(self, inputs):
         self.encoded.append(len(inputs))
@@ -81,12 +86,12 @@ class ToyDecoder:
         state.spend()
         assert state.rows == len(tokens), "the engine and the state disagree about the rows"
         self.fed.append(len(tokens))
-        written = torch.cat([state.latest, tokens], dim=1)
-        logits = self.table[state.kind[:, None], written[:, 1:-1], written[:, 2:]]
+        read = torch.cat([state.latest, tokens], dim=1)
+        logits = self.table[state.kind[:, None], read[:, 1:-1], read[:, 2:]]
         logits[..., END] += self.hurry * (state.length[:, None] + torch.arange(tokens.shape[1]))
         near = -((torch.arange(state.mask.shape[1]) - tokens[..., None] % 5).abs().float())  # (R, n, S)
         attention = near.masked_fill(~state.mask[:, None], float("-inf")).softmax(dim=2)
-        state = ToyState(state.kind, written[:, -2:], state.length + tokens.shape[1], state.mask)
+        state = ToyState(state.kind, read[:, -2:], state.length + tokens.shape[1], state.mask)
         return logits, state, attention
 
 
@@ -95,12 +100,17 @@ def collate(sources):
     return torch.tensor([list(source) + [PAD] * (width - len(source)) for source in sources])
 
 
-def answers(decoder, sources, *, prefixes=None, limit=0, progress=None, observed_extend=None, **options):
+def requests(sources, prefixes=None):
+    """Return a request for each source."""
+    prefixes = prefixes or [()] * len(sources)
+    return [Request(source, len(source), prefix) for source, prefix in zip(sources, prefixes, strict=True)]
+
+
+def answers(decoder, sources, *, prefixes=None, progress=None, observed_extend=None, **options):
     """Call generate() with the toy's special tokens."""
     return generate(
-        decoder, sources, collate=collate, lengths=[len(source) for source in sources],
-        options=DecodingConfig(**options), start=START, end=END, pad=PAD,
-        prefixes=prefixes, limit=limit, progress=progress, observed_extend=observed_extend,
+        decoder, requests(sources, prefixes), collate=collate, options=DecodingConfig(**options), marks=MARKS,
+        progress=progress, observed_extend=observed_extend,
     )  # fmt: skip
 
 
@@ -125,8 +135,8 @@ def one_thread():
 def toy():
     """Everything a test of the engine needs."""
     return SimpleNamespace(
-        PAD=PAD, START=START, END=END, Decoder=ToyDecoder, State=ToyState,
-        collate=collate, answers=answers, rescore=rescore,
+        PAD=PAD, START=START, END=END, MARKS=MARKS, Decoder=ToyDecoder, State=ToyState,
+        collate=collate, requests=requests, answers=answers, rescore=rescore,
     )  # fmt: skip
 
 

@@ -121,7 +121,7 @@ def test_more_rows_than_words(toy, sources):
         assert all(hypothesis.log_probability > -1e4 for hypothesis in hypotheses)
 
 
-def test_a_model_that_gives_nothing_any_chance_still_gets_an_answer(toy, sources):
+def test_a_model_that_finds_nothing_possible_still_gets_an_answer(toy, sources):
     decoder = toy.Decoder()
     decoder.table[..., 3:] = float("-inf")
     decoder.table[..., toy.END] = float("-inf")

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from jumok.config import DecodingConfig
-from jumok.decoding import generate
+from jumok.decoding import Marks, generate
 from jumok.decoding.constraints import forbid, forbid_early_end, forbid_repeats, force
 
 
@@ -52,8 +52,8 @@ def test_a_row_with_nothing_left_to_write_ends(toy, sources):
 def test_a_model_that_starts_with_its_end_token_may_still_end(toy, sources):
     decoder = toy.Decoder()
     found = generate(
-        decoder, sources, collate=toy.collate, lengths=[len(source) for source in sources],
-        options=DecodingConfig(beam=2), start=toy.END, end=toy.END, pad=toy.PAD,
+        decoder, toy.requests(sources), collate=toy.collate, options=DecodingConfig(beam=2),
+        marks=Marks(toy.END, toy.END, toy.PAD),
     )  # fmt: skip
     assert all(hypotheses[0].finished for hypotheses in found)
 
@@ -66,7 +66,7 @@ def test_each_rule_changes_only_its_own_places():
     forbid_early_end(logits, torch.tensor([1, 2, 3]), end=3, minimum=3)
     assert logits.isinf().nonzero().tolist() == [[0, 3], [1, 3]]
     logits = torch.zeros(3, 5)
-    force(logits, torch.tensor([2, 0]), tokens=torch.tensor([1, 4]), values=torch.tensor([-7.0, -8.0]))
+    force(logits, torch.tensor([2, 0]), columns=torch.tensor([1, 4]), values=torch.tensor([-7.0, -8.0]))
     assert logits[2, 1] == -7.0
     assert logits[0, 4] == -8.0
     assert logits.isinf().sum(dim=1).tolist() == [4, 0, 4]

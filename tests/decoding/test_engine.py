@@ -1,10 +1,10 @@
-"""The engine's books: batches of any size agree, rows leave and enter, prefixes, lengths, scores, streams."""
+"""The engine: batches of any size agree, sentences leave and enter, prefixes, lengths, scores, streams."""
 
 import pytest
 import torch
 
 from jumok.config import DecodingConfig
-from jumok.decoding import stream
+from jumok.decoding import Marks, Request, stream
 from jumok.errors import ConfigError
 
 STRATEGIES = [
@@ -98,7 +98,8 @@ def test_lengths_stay_within_their_bounds(toy, sources, options):
         assert all(len(hypothesis.tokens) >= 6 for hypothesis in hypotheses)
     for hypotheses in toy.answers(endless, sources, **{**options, "max_length": 5}):
         assert all(len(hypothesis.tokens) == 5 and not hypothesis.finished for hypothesis in hypotheses)
-    for source, hypotheses in zip(sources, toy.answers(endless, sources, limit=17, **options), strict=True):
+    endless.limit = 17
+    for source, hypotheses in zip(sources, toy.answers(endless, sources, **options), strict=True):
         assert all(len(hypothesis.tokens) == min(2 * len(source) + 10, 17) for hypothesis in hypotheses)
 
 
@@ -148,16 +149,25 @@ def test_padding_and_start_are_never_written(toy, sources, options):
         assert all(min(hypothesis.tokens, default=9) > toy.END for hypothesis in hypotheses)
 
 
+def test_a_start_that_is_an_ordinary_token_may_be_written(toy, sources):
+    decoder = toy.Decoder(hurry=-50.0)
+    decoder.table[..., toy.START] += 50.0
+    for writes_start in (True, False):
+        marks = Marks(toy.START, toy.END, toy.PAD, writes_start=writes_start)
+        request, options = Request(sources[0], 4), DecodingConfig(max_length=6)
+        tokens = [token for token, _ in stream(decoder, request, collate=toy.collate, options=options, marks=marks)]
+        assert (toy.START in tokens) == writes_start
+        assert toy.PAD not in tokens
+
+
 @pytest.mark.parametrize("options", [*STRATEGIES, {"beam": 6}])
 @pytest.mark.parametrize("prefix", [[], [4, 8]])
 def test_a_stream_equals_generate(toy, sources, options, prefix):
     """Streaming is greedy where it does not draw, whatever the beam."""
     decoder = toy.Decoder()
     for source in sources:
-        streamed = stream(
-            decoder, source, collate=toy.collate, length=len(source), options=DecodingConfig(**options),
-            start=toy.START, end=toy.END, pad=toy.PAD, prefix=prefix,
-        )  # fmt: skip
+        request = Request(source, len(source), prefix)
+        streamed = stream(decoder, request, collate=toy.collate, options=DecodingConfig(**options), marks=toy.MARKS)
         tokens, log_probabilities = [], []
         for token, log_probability in streamed:
             assert not torch.is_inference_mode_enabled()  # the caller's own mode is left alone between tokens
@@ -171,10 +181,7 @@ def test_a_stream_equals_generate(toy, sources, options, prefix):
 
 def test_a_stream_writes_while_it_thinks(toy, sources):
     decoder = toy.Decoder(hurry=-50.0)
-    streamed = stream(
-        decoder, sources[0], collate=toy.collate, length=4, options=DecodingConfig(),
-        start=toy.START, end=toy.END, pad=toy.PAD,
-    )  # fmt: skip
+    streamed = stream(decoder, Request(sources[0], 4), collate=toy.collate, options=DecodingConfig(), marks=toy.MARKS)
     next(streamed)
     assert sum(decoder.fed) == 1
 

@@ -1,4 +1,4 @@
-"""A search in C finds what the search in Python finds, with the same chances."""
+"""A search in C finds what the search in Python finds, with the same log-probabilities."""
 
 import itertools
 
@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from jumok.config import DecodingConfig
-from jumok.decoding import generate, native_search
+from jumok.decoding import Marks, Request, generate, native_search
 from jumok.decoding import search as searching
 from jumok.models.transformer import Transformer, TransformerConfig
 from jumok.native.build import kernels, matrix_product
@@ -43,10 +43,11 @@ def search(model, *, at_once, monkeypatch, shortlists=None, prefixes=None, **opt
     monkeypatch.setattr(searching, "AT_ONCE", at_once)
     generator = torch.Generator().manual_seed(1)
     sources = [torch.randint(4, 30, (length,), generator=generator) for length in LENGTHS]
-    return generate(
-        model, sources, collate=collate, lengths=LENGTHS, options=DecodingConfig(**options), start=START, end=END,
-        pad=PAD, shortlists=shortlists, prefixes=prefixes,
-    )  # fmt: skip
+    requests = [
+        Request(source, len(source), prefixes[number] if prefixes else (), shortlists[number] if shortlists else None)
+        for number, source in enumerate(sources)
+    ]
+    return generate(model, requests, collate=collate, options=DecodingConfig(**options), marks=Marks(START, END, PAD))
 
 
 def same(found, expected):
@@ -88,9 +89,9 @@ def test_marks_are_never_written(monkeypatch):
     with torch.no_grad():
         model.project.bias[[PAD, START]] += 50.0
     found = search(model, at_once=32, monkeypatch=monkeypatch, beam=4, n_best=4)
-    written = {token for answers in found for answer in answers for token in answer.tokens}
-    assert written
-    assert not written & {PAD, START}
+    tokens = {token for answers in found for answer in answers for token in answer.tokens}
+    assert tokens
+    assert not tokens & {PAD, START}
 
 
 def test_a_large_model_comes_back_soon(monkeypatch):

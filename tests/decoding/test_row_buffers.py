@@ -25,30 +25,30 @@ def fresh(rows, places, first):
 @given(ACTIONS)
 def test_rows_are_those_of_plain_copies(actions):
     places, number = 2, 1000.0
-    slots, plain = RowBuffers(fresh(3, places, 0.0), 3), fresh(3, places, 0.0)
+    buffers, plain = RowBuffers(fresh(3, places, 0.0), 3), fresh(3, places, 0.0)
     for kind, value in actions:
         if kind == "select":
-            rows = torch.tensor([choice % slots.rows for choice in value])
-            slots.select(rows, places)
+            rows = torch.tensor([choice % buffers.rows for choice in value])
+            buffers.select(rows, places)
             plain = [tensor[rows] for tensor in plain]
         elif kind == "join":
             number += 1000.0
-            slots.join(RowBuffers(fresh(value, places, number), value), places)
+            buffers.join(RowBuffers(fresh(value, places, number), value), places)
             plain = [torch.cat(both) for both in zip(plain, fresh(value, places, number), strict=True)]
         else:
             places, number = places + 1, number + 1000.0
-            new = fresh(slots.rows, 1, number)
+            new = fresh(buffers.rows, 1, number)
             for index in range(2):
-                slots.make_room(index, places)[: slots.rows, places - 1 : places] = new[index]
+                buffers.make_room(index, places)[: buffers.rows, places - 1 : places] = new[index]
             plain = [torch.cat(both, dim=1) for both in zip(plain, new, strict=True)]
         for index in range(2):
-            assert slots.used(index, places).equal(plain[index])
+            assert buffers.used(index, places).equal(plain[index])
 
 
 def test_a_row_that_stays_is_not_copied():
-    slots = RowBuffers(fresh(4, 3, 0.0), 4)
-    place = slots.tensors[0].data_ptr()
-    slots.select(torch.tensor([0, 3, 2]), 3)
-    assert slots.tensors[0].data_ptr() == place
-    slots.join(RowBuffers(fresh(1, 3, 50.0), 1), 3)
-    assert slots.tensors[0].data_ptr() == place, "there was room for one"
+    buffers = RowBuffers(fresh(4, 3, 0.0), 4)
+    place = buffers.tensors[0].data_ptr()
+    buffers.select(torch.tensor([0, 3, 2]), 3)
+    assert buffers.tensors[0].data_ptr() == place
+    buffers.join(RowBuffers(fresh(1, 3, 50.0), 1), 3)
+    assert buffers.tensors[0].data_ptr() == place, "there was room for one"

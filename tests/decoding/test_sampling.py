@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from jumok.decoding.logits import likeliest
-from jumok.decoding.sampling import NUCLEUS, draw, shortlist
+from jumok.decoding.sampling import NUCLEUS, draw, truncate
 
 
 def first_tokens(toy, decoder, *, draws, **options):
@@ -86,7 +86,7 @@ def test_likeliest_is_topk(vocabulary, count):
 
 def test_a_nucleus_wider_than_the_first_guess_is_still_exact():
     logits = torch.randn(5, 4 * NUCLEUS, generator=torch.Generator().manual_seed(1))
-    weights, tokens = shortlist(logits, top_k=0, top_p=0.97)
+    weights, tokens = truncate(logits, top_k=0, top_p=0.97)
     for row in range(5):
         ordered, places = logits[row].double().softmax(dim=0).sort(descending=True)
         kept = int((ordered.cumsum(dim=0) < 0.97).sum()) + 1

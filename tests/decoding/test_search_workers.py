@@ -13,6 +13,19 @@ from hypothesis import strategies as st
 from jumok.decoding import workers
 from jumok.decoding.workers import LEAST, one_thread, portions, processes_for, share
 from jumok.errors import ConfigError, JumokError
+from jumok.nn.model import Model
+
+
+class Small(Model[torch.Tensor]):
+    """Ninety parameters."""
+
+    def __init__(self):
+        super().__init__()
+        self.project = torch.nn.Linear(9, 9)
+
+    def features(self, batch):
+        return batch
+
 
 LENGTHS = st.lists(st.integers(1, 60), min_size=1, max_size=300)
 
@@ -68,7 +81,7 @@ def test_a_few_rows_of_a_small_model_get_one_thread(monkeypatch, rows, small, in
     monkeypatch.setattr(workers, "SMALL", 1000 if small else 10)
     torch.set_num_threads(2)
     try:
-        with one_thread(rows, torch.nn.Linear(9, 9)):
+        with one_thread(rows, Small()):
             assert torch.get_num_threads() == inside
         assert torch.get_num_threads() == 2, "the threads come back"
     finally:

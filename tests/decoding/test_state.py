@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.testing import assert_close
 
-from jumok.decoding.state import AttendingState, KeyValueCache, SharedMemory
+from jumok.decoding.key_value_cache import KeyValueCache
+from jumok.decoding.state import AttendingState, SharedMemory
 from jumok.models.transformer import Transformer
 from jumok.nn.batch import PairBatch
 from jumok.nn.masks import padding_mask

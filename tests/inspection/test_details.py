@@ -11,19 +11,19 @@ from jumok.inspection.observe import observe
 from jumok.models.seq2seq import Seq2Seq
 
 
-def by_hand(parts):
+def by_hand(details):
     """Return the weights (…, H, Q, K) and what the heads together hand to the projection."""
-    if parts.vector is None:
-        scores = parts.query @ parts.key.transpose(-2, -1) * parts.scale
+    if details.vector is None:
+        scores = details.query @ details.key.transpose(-2, -1) * details.scale
     else:
-        scores = (parts.query[..., :, None, :] + parts.key[..., None, :, :]).tanh() @ parts.vector
-    if parts.mask is not None:
-        scores = scores.masked_fill(~parts.mask.unsqueeze(-3), -math.inf)
+        scores = (details.query[..., :, None, :] + details.key[..., None, :, :]).tanh() @ details.vector
+    if details.mask is not None:
+        scores = scores.masked_fill(~details.mask.unsqueeze(-3), -math.inf)
     weights = scores.softmax(dim=-1)
-    return weights, (weights @ parts.value).transpose(-3, -2).flatten(-2)
+    return weights, (weights @ details.value).transpose(-3, -2).flatten(-2)
 
 
-def test_weights_and_output_can_be_computed_again_from_the_parts(transformer):  # noqa: F811
+def test_weights_and_output_can_be_computed_again_from_the_details(transformer):  # noqa: F811
     batch = pair_batch()
     plain = transformer(batch)
     with observe(transformer, details=True) as record:
@@ -36,7 +36,7 @@ def test_weights_and_output_can_be_computed_again_from_the_parts(transformer):  
         assert not found.details.query.requires_grad
 
 
-def test_parts_are_cut_with_their_map(transformer):  # noqa: F811
+def test_details_are_cut_with_their_map(transformer):  # noqa: F811
     with observe(transformer, details=True) as record:
         transformer(pair_batch())
     cross = record.of_kind("cross")[1].cut("abc", "defg", row=1)  # the second source has four tokens, its target three
@@ -53,7 +53,7 @@ def test_without_details_nothing_more_is_kept(transformer):  # noqa: F811
     assert record.positions == []
 
 
-def test_hypotheses_that_share_a_memory_have_parts_of_their_own(transformer):  # noqa: F811
+def test_hypotheses_that_share_a_memory_have_details_of_their_own(transformer):  # noqa: F811
     with torch.inference_mode(), observe(transformer, details=True) as record:
         state = transformer.start(transformer.encode(pair_batch())).select(torch.tensor([0, 0, 0, 1, 1, 1]))
         transformer.extend(torch.tensor([[4], [5], [6], [7], [8], [9]]), state)

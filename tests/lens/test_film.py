@@ -7,8 +7,9 @@ import pytest
 import torch
 
 from jumok.errors import DataError, RunError
+from jumok.inspection.film import Frame, Shot
 from jumok.inspection.record import AttentionMap
-from jumok.lens.film import Frame, Shot, film_folder, forget_frames, load_film, save_frame
+from jumok.lens.film import film_folder, forget_frames, load_film, save_frame
 from jumok.lens.film_page import make_film_page
 
 

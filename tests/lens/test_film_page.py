@@ -28,7 +28,7 @@ def cell(tab):
     canvas = tab.locator("#map canvas")
     box = canvas.bounding_box()
     canvas.hover(position={"x": box["width"] - 5, "y": box["height"] - 5})
-    return tab.locator("#map .cell").inner_text()
+    return tab.locator("#map .readout").inner_text()
 
 
 def mean(shot):
@@ -51,7 +51,7 @@ def test_the_slider_shows_each_steps_own_numbers(visit, made, film):  # noqa: F8
         shot = frame.shots[0]
         assert tab.locator("#step").inner_text() == f"step {frame.step}"
         assert slider.get_attribute("aria-valuetext") == f"step {frame.step}"
-        assert tab.locator("#said").inner_text() == (" ".join(shot.translation.split()) or "–")
+        assert tab.locator("#answer").inner_text() == (" ".join(shot.translation.split()) or "–")
         told = tab.locator("#map canvas").get_attribute("aria-label").split(", ")
         for line, query, row in zip(told, shot.maps[0].queries, mean(shot), strict=True):
             keys = [
@@ -78,7 +78,7 @@ def test_charts_have_the_logs_scores_and_the_heads_figures(visit, made, film):  
     tab = visit(made)
     for chart, score in (("BLEU", "bleu"), ("val loss", "loss")):
         assert points(tab, chart) == [(step, scores[score]) for step, scores in film.scores.items()]
-    for chart, figure in (("mean entropy", "entropy"), ("share on the end", "on_end")):
+    for chart, figure in (("mean entropy", "entropy"), ("weight on the end token", "on_end")):
         wanted = [getattr(frame.shots[0], figure) for frame in film.frames]
         assert [value for _, value in points(tab, chart)] == pytest.approx(wanted, abs=1e-3)
         choose(tab, "head", 1)
@@ -86,7 +86,7 @@ def test_charts_have_the_logs_scores_and_the_heads_figures(visit, made, film):  
         assert [value for _, value in points(tab, chart)] == pytest.approx([getattr(one, figure) for one in heads], abs=1e-3)  # fmt: skip
         choose(tab, "head", "all")
     choose(tab, "run", 1)
-    assert tab.locator("#asked").inner_text() == film.frames[0].shots[1].source
+    assert tab.locator("#source").inner_text() == film.frames[0].shots[1].source
     wanted = [frame.shots[1].entropy for frame in film.frames]
     assert [value for _, value in points(tab, "mean entropy")] == pytest.approx(wanted, abs=1e-3)
     now = tab.locator("[data-chart=BLEU] b")

@@ -19,7 +19,7 @@ from jumok.errors import ConfigError, DataError
 from jumok.inspection.observe import observe
 from jumok.inspection.record import AttentionMap, AttentionRecord
 from jumok.lens import html as page_of_words
-from jumok.lens.html import PIECES, bits_for, joined_modules, make_page
+from jumok.lens.html import PAGE_FILES, bits_for, bundle_modules, make_page
 from jumok.lens.packing import Packing
 from jumok.lens.view import Side, View
 from jumok.models.transformer import Transformer
@@ -61,10 +61,10 @@ def test_what_is_in_the_page_equals_the_record(explanation):
         assert run["sides"][told["keys"]]["labels"] == list(found.keys)
         for name in ("query", "key", "value", "output"):
             exact = getattr(found.details, name)
-            assert_close(arrays[told["parts"][name]].float(), exact, rtol=0, atol=float(exact.abs().max()) / 65000)
-        assert told["parts"]["scale"] == found.details.scale
+            assert_close(arrays[told["details"][name]].float(), exact, rtol=0, atol=float(exact.abs().max()) / 65000)
+        assert told["details"]["scale"] == found.details.scale
         if found.details.mask is not None:
-            assert arrays[told["parts"]["mask"]].bool().equal(found.details.mask)
+            assert arrays[told["details"]["mask"]].bool().equal(found.details.mask)
     for told, choice in zip(run["choices"], explanation.choices, strict=True):
         assert (told["token"], told["probability"]) == (choice.token, choice.probability)
         assert [tuple(rival) for rival in told["rivals"]] == list(choice.rivals)
@@ -121,21 +121,21 @@ def test_nothing_is_loaded_from_outside(explanation):
 
 
 def test_every_module_is_joined_behind_those_it_needs():
-    used = [module for entry in ("main", "film", "image") for module in check_joined(entry)]
-    assert set(used) == {path.stem for path in PIECES.glob("*.js")}, "a module that nobody imports"
+    used = [module for entry in ("text", "film", "image") for module in check_joined(entry)]
+    assert set(used) == {path.stem for path in PAGE_FILES.glob("*.js")}, "a module that nobody imports"
 
 
 def check_joined(entry):
     """Return the modules of a script in their order, each behind those it needs."""
-    script = joined_modules(entry)
+    script = bundle_modules(entry)
     assert "</script" not in script
     assert not re.findall(r"^\s*(?:import|export) ", script, re.MULTILINE), "an import or export of another form"
     order = re.findall(r"^const (\w+)Module = ", script, re.MULTILINE)
     for name in order:
-        source = (PIECES / f"{name}.js").read_text(encoding="utf-8")
+        source = (PAGE_FILES / f"{name}.js").read_text(encoding="utf-8")
         for names, needed in re.findall(r'import \{ (.*?) \} from "\./(\w+)\.js"', source):
             assert order.index(needed) < order.index(name)
-            given = (PIECES / f"{needed}.js").read_text(encoding="utf-8")
+            given = (PAGE_FILES / f"{needed}.js").read_text(encoding="utf-8")
             for one in names.split(", "):
                 assert re.search(rf"^export (?:async )?(?:function|const|class) {one}\b", given, re.MULTILINE), one
                 assert len(re.findall(rf"\b{one}\b", source)) > 1, f"{name}.js imports {one} and never uses it"

@@ -18,7 +18,7 @@ from torch.testing import assert_close
 import jumok
 from jumok.errors import ConfigError
 from jumok.inspection.record import AttentionMap, AttentionRecord
-from jumok.lens import image_page as image_page
+from jumok.lens import image_page
 from jumok.lens.heat import heat_of
 from jumok.lens.image_page import make_image_page
 from jumok.lens.image_view import ImageView
@@ -55,21 +55,21 @@ def test_details_are_those_of_the_pass_and_positions_have_their_places(vit, swin
     data, arrays = read(vit.page())
     (run,) = data["runs"]
     for told, found in zip(run["maps"], vit.record.maps, strict=True):
-        scores = arrays[told["parts"]["query"]] @ arrays[told["parts"]["key"]].mT * told["parts"]["scale"]
+        scores = arrays[told["details"]["query"]] @ arrays[told["details"]["key"]].mT * told["details"]["scale"]
         assert_close(scores.softmax(dim=-1).float(), found.weights, rtol=0, atol=1e-3)
     (table,) = run["positions"]
     assert (table["kind"], table["join"], table["labels"][5]) == ("learned", "add", "2,2")
     assert arrays[table["table"]].shape == (16, 16)
-    assert all(told["parts"] is None for told in read(swin.page())[0]["runs"][0]["maps"])
+    assert all(told["details"] is None for told in read(swin.page())[0]["runs"][0]["maps"])
 
 
 def test_too_many_vectors_are_left_out(vit, monkeypatch):
-    monkeypatch.setattr(image_page, "MOST_VECTORS", 10)
+    monkeypatch.setattr(image_page, "MOST_DETAILS", 10)
     data, _ = read(vit.page())
-    assert all(told["parts"] is None for told in data["runs"][0]["maps"])
+    assert all(told["details"] is None for told in data["runs"][0]["maps"])
 
 
-def test_a_record_with_details_keeps_them_over_a_image(vit):
+def test_a_record_with_details_keeps_them_over_an_image(vit):
     again = ImageView.of_record(vit.record)
     assert [one.labels[0] for one in again.record.positions] == ["1,1"]
     odd = AttentionRecord(vit.record.maps, positions=[replace(vit.record.positions[0], table=torch.zeros(7, 3))])
@@ -144,7 +144,7 @@ def test_very_many_weights_are_rounded():
     assert_close(arrays[0].float(), weights, rtol=0, atol=float(weights.max()) / 60000)
 
 
-def test_any_record_can_be_laid_over_a_image():
+def test_any_record_can_be_laid_over_an_image():
     """A model of somebody's own: 3 × 3 patches and a token before them."""
     layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True).eval()
     with jumok.observe(layer) as record:

@@ -21,7 +21,7 @@ def maps(draw):
     labelled = draw(st.booleans())
     mask = torch.rand(queries, keys) > 0.5 if draw(st.booleans()) else None
     vector = torch.randn(width) if draw(st.booleans()) else None
-    parts = AttentionDetails(
+    details = AttentionDetails(
         torch.randn(heads, queries, width), torch.randn(heads, keys, width), torch.randn(heads, keys, 3),
         torch.randn(queries, 5), draw(st.floats(0.1, 1.0)), mask, vector,
     )  # fmt: skip
@@ -31,7 +31,7 @@ def maps(draw):
         tuple(draw(st.lists(LABELS, min_size=queries, max_size=queries))) if labelled else (),
         tuple(draw(st.lists(LABELS, min_size=keys, max_size=keys))) if labelled else (),
         draw(st.none() | st.tuples(SIZES, SIZES)),
-        parts if draw(st.booleans()) else None,
+        details if draw(st.booleans()) else None,
     )  # fmt: skip
 
 
@@ -55,6 +55,19 @@ def test_what_comes_back_is_what_was_saved(tmp_path_factory, found, labels):
     assert same(back.maps, found)
     assert same(back.positions, [table])
     assert [path.name for path in file.parent.iterdir()] == ["record.safetensors"]
+
+
+def test_files_of_older_records_say_parts(tmp_path):
+    numbers = [torch.rand(2, 3, 7), torch.rand(2, 5, 7), torch.rand(2, 5, 3), torch.rand(3, 4)]
+    found = AttentionMap("a", "x", 0, torch.rand(2, 3, 5), details=AttentionDetails(*numbers, scale=0.5))
+    jumok.save_record(AttentionRecord([found]), tmp_path / "r")
+    written = (tmp_path / "r").read_bytes()
+    renamed = written.replace(b".details.", b".parts.").replace(b"details", b"parts")
+    size = int.from_bytes(written[:8], "little") - written.count(b"details") * 2
+    padding = b" " * (-size % 8)
+    head = renamed[8 : 8 + size] + padding
+    (tmp_path / "r").write_bytes(len(head).to_bytes(8, "little") + head + renamed[8 + size :])
+    assert same(jumok.load_record(tmp_path / "r").maps, [found])
 
 
 def test_maps_that_share_memory_are_saved_each(tmp_path):

@@ -252,6 +252,24 @@ def test_a_cnn_halves_its_grid_and_doubles_its_width(pool):
     assert sizes == [(8, 16, 16), (8, 16, 16), (16, 8, 8), (16, 8, 8), (32, 4, 4), (32, 4, 4)]
 
 
+def test_the_features_of_a_cnn_are_the_mean_of_its_feature_map():
+    model = CNN(CNNConfig(width=8, stages=3, blocks=1, dropout=0.5, **DATA)).eval()
+    found = images(2, 3, 16, 20)
+    cells = model.feature_map(found)
+    assert cells.shape == (2, 32, 4, 5)
+    assert_close(model.features(batch(found)), cells.flatten(2).mean(dim=2))
+    torch.manual_seed(1)
+    dropped = model.train().features(batch(found))
+    assert (dropped == 0).any(), "dropout comes behind the mean"
+
+
+def test_models_without_attention_say_why():
+    assert "convolutions see the same neighbourhood" in CNN.why_no_attention
+    assert "mixes places in the same way for all images" in Mixer.why_no_attention
+    assert not ViT.why_no_attention
+    assert not Swin.why_no_attention
+
+
 # --- depth, rollout, presets
 
 

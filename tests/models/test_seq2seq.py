@@ -12,7 +12,7 @@ from torch.testing import assert_close
 
 from jumok.config import DecodingConfig
 from jumok.data.text.tokenizer import END, PAD, START
-from jumok.decoding import generate, stream
+from jumok.decoding import Marks, Request, generate, stream
 from jumok.errors import ConfigError
 from jumok.inspection.observe import observe
 from jumok.models.seq2seq import Seq2Seq, Seq2SeqConfig, reversing_order
@@ -495,10 +495,11 @@ def sharp(options, cell="gru"):
 
 
 def answers(model, sources, *, prefixes=None, observed_extend=None, **options):
+    prefixes = prefixes or [()] * len(sources)
     return generate(
-        model, sources, collate=only_sources, lengths=[len(ids) + 1 for ids in sources],
-        options=DecodingConfig(**{"max_length": 9, **options}), start=START, end=END, pad=PAD,
-        prefixes=prefixes, observed_extend=observed_extend,
+        model, [Request(ids, len(ids) + 1, prefix) for ids, prefix in zip(sources, prefixes, strict=True)],
+        collate=only_sources, options=DecodingConfig(**{"max_length": 9, **options}), marks=Marks(START, END, PAD),
+        observed_extend=observed_extend,
     )  # fmt: skip
 
 
@@ -563,8 +564,8 @@ def test_greedy_takes_the_likeliest_and_streams_the_same(options):
         assert answer.tokens == written
         streamed = list(
             stream(
-                model, source, collate=only_sources, length=len(source) + 1, options=DecodingConfig(max_length=9),
-                start=START, end=END, pad=PAD,
+                model, Request(source, len(source) + 1), collate=only_sources, options=DecodingConfig(max_length=9),
+                marks=Marks(START, END, PAD),
             )
         )  # fmt: skip
         assert [token for token, _ in streamed] == written

@@ -9,7 +9,6 @@ from torch.testing import assert_close
 from jumok.errors import ConfigError
 from jumok.models.transformer import Transformer, TransformerConfig
 from jumok.nn.batch import PairBatch
-from jumok.nn.embeddings import load_word2vec
 
 SIZES = {"layers": 2, "width": 24, "heads": 3, "feedforward": 37, "dropout": 0.0}
 
@@ -195,9 +194,9 @@ def test_same_depth_looks_at_the_encoder_layer_of_its_own_depth():
         model.encoder.layers[1].attention.output.bias.add_(3.0)
     memory = model.encode(batch)
     first = model.decoder.layers[0].cross.remember(memory.layers[0])
-    assert_close(model.decoder.remember(model._looked_at(memory))[0][0], first[0])
+    assert_close(model.decoder.remember(model.attended(memory))[0][0], first[0])
     assert not torch.allclose(
-        model.decoder.remember(model._looked_at(memory))[1][0],
+        model.decoder.remember(model.attended(memory))[1][0],
         model.decoder.layers[1].cross.remember(memory.layers[0])[0],
     )
     assert not torch.allclose(model(batch), before)
@@ -231,16 +230,3 @@ def test_residuals_carry_positions_up_the_stack():
     batch = PairBatch(source, source > 0, source, source, source > 0)
     states = model.encode(batch).states
     assert_close(states[0, 0], states[0, 4])
-
-
-def test_word2vec_vectors_start_the_rows_of_known_words(tmp_path):
-    path = tmp_path / "vectors.txt"
-    path.write_text("3 4\nking 1 2 3 4\nqueen 4 3 2 1\nunseen 0 0 0 9\n", encoding="utf-8")
-    table = torch.nn.Embedding(7, 4)
-    before = table.weight.detach().clone()
-    assert load_word2vec(path, {"king": 5, "queen": 2}, table) == 2
-    assert torch.equal(table.weight[[0, 1, 3, 4, 6]], before[[0, 1, 3, 4, 6]])
-    cosine = torch.cosine_similarity(table.weight[5], torch.tensor([1.0, 2.0, 3.0, 4.0]), dim=0)
-    assert cosine > 0.9999
-    with pytest.raises(ConfigError, match="vectors of width 4, the model's embeddings have 5"):
-        load_word2vec(path, {}, torch.nn.Embedding(7, 5))

@@ -16,7 +16,7 @@ from jumok.nn import attention, native_attention, windows
 from jumok.nn.attention import CrossAttention, SelfAttention
 from jumok.nn.batch import ImageBatch
 from jumok.nn.masks import causal_mask, over_keys, padding_mask, shown_keys
-from jumok.nn.native_attention import attend_to_another, attend_to_itself, fits
+from jumok.nn.native_attention import Heads, attend_to_another, attend_to_itself, fits
 
 pytestmark = pytest.mark.skipif(kernels.kernels() is None, reason="no C compiler: torch does it all")
 
@@ -51,7 +51,7 @@ def test_a_sequence_looks_at_itself(sequences, length, heads, width, causal, pad
     mask = None if lengths is None else padding_mask(lengths, length)[:, None, None]
     if causal:
         mask = causal_mask(length, length) if mask is None else mask & causal_mask(length, length)
-    found = attend_to_itself(joined, heads=heads, scale=0.3, lengths=lengths, causal=causal)
+    found = attend_to_itself(joined, Heads(heads, 0.3, lengths), causal=causal)
     wanted = plainly(*joined.chunk(3, dim=2), heads, scale=0.3, mask=mask)
     assert_close(found, wanted, atol=2e-6, rtol=1e-5)
     assert_close(gradients(found, joined), gradients(wanted, joined), atol=1e-5, rtol=1e-4)
@@ -64,7 +64,7 @@ def test_a_sequence_looks_at_another(sequences, queries, keys, width, seed):
     query = torch.randn(sequences, queries, 2 * width, requires_grad=True)
     memory = torch.randn(sequences, keys, 4 * width, requires_grad=True)
     lengths = torch.randint(0, keys + 1, (sequences,))
-    found = attend_to_another(query, memory, heads=2, scale=0.2, lengths=lengths)
+    found = attend_to_another(query, memory, Heads(2, 0.2, lengths))
     mask = padding_mask(lengths, keys)[:, None, None]
     wanted = plainly(query, *memory.chunk(2, dim=2), 2, scale=0.2, mask=mask)
     assert_close(found, wanted, atol=2e-6, rtol=1e-5)
@@ -79,7 +79,7 @@ def test_a_bias_in_turns_with_its_gradient(biases, length):
     bias = torch.randn(biases, 2, length, length)
     bias[:, :, 0, 1:] = -math.inf  # as where a shift parts cells
     bias.requires_grad_()
-    found = attend_to_itself(joined, heads=2, scale=0.35, bias=bias)
+    found = attend_to_itself(joined, Heads(2, 0.35), bias=bias)
     wanted = plainly(*joined.chunk(3, dim=2), 2, scale=0.35, bias=bias)
     assert_close(found, wanted, atol=2e-6, rtol=1e-5)
     assert_close(gradients(found, joined, bias), gradients(wanted, joined, bias), atol=1e-5, rtol=1e-4)
@@ -90,7 +90,7 @@ def test_scores_far_apart_give_weights_of_one_and_zero():
     joined[0, :, 0] = 1.0  # queries
     joined[0, :, 8] = torch.tensor([-1e4, 0.0, 1e4])  # keys
     joined[0, :, 16] = torch.tensor([5.0, 7.0, 11.0])  # values
-    assert attend_to_itself(joined, heads=1, scale=1.0)[0, :, 0].tolist() == [11.0, 11.0, 11.0]
+    assert attend_to_itself(joined, Heads(1, 1.0))[0, :, 0].tolist() == [11.0, 11.0, 11.0]
 
 
 def test_the_keys_that_a_mask_shows_are_counted_only_where_they_come_first():

@@ -12,7 +12,7 @@ import jumok
 from jumok.config import DecodingConfig
 from jumok.decoding import search as searching
 from jumok.errors import ConfigError, RunError
-from jumok.models import transformer
+from jumok.models import text_decoder
 from jumok.native.build import kernels, matrix_product
 from jumok.tasks.pairs import collate
 
@@ -64,8 +64,8 @@ def test_the_score_of_an_answer_is_what_the_model_gives_it(predictor, babbler, b
 @pytest.mark.parametrize("rows", [1, 2, 64])
 def test_a_search_by_itself_is_step_by_step(predictor, babbler, rows, beam, monkeypatch):
     """Prefixes, refilled batches, answers that end at different places and answers that are cut."""
-    calls, real = [], transformer.search_on
-    monkeypatch.setattr(transformer, "search_on", lambda *given: calls.append(real(*given)) or calls[-1])
+    calls, real = [], text_decoder.search_on
+    monkeypatch.setattr(text_decoder, "search_on", lambda *given: calls.append(real(*given)) or calls[-1])
     options = DecodingConfig(beam=beam, n_best=beam, batch_size=rows, workers=1)
     for model, prefixes in product((predictor, babbler), (None, ["", "k", "", "q w", "z"])):
         calls.clear()

@@ -93,8 +93,8 @@ def test_what_cannot_be_meant_is_refused(data, message):
 
 def test_labels_tell_directions_apart_where_files_do_not():
     forth, back = Corpus(**corpus(to="ko")), Corpus(**corpus(to="en", swap=True))
-    assert (forth.label, back.label) == ("pairs.tsv → ko", "pairs.tsv → en")
-    assert Corpus(**corpus(to="ko", name="news")).label == "news"
+    assert (forth.title, back.title) == ("pairs.tsv → ko", "pairs.tsv → en")
+    assert Corpus(**corpus(to="ko", name="news")).title == "news"
 
 
 # --- the data

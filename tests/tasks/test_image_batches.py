@@ -50,7 +50,7 @@ def equal(a, b):
 def test_an_epoch_has_every_image_once_but_for_a_rest_that_changes():
     batches, rests = stream(), []
     for _ in range(12):
-        seen = [tone for _ in range(batches.batches_an_epoch) for tone in tones(batches.take().to(CPU))]
+        seen = [tone for _ in range(batches.batches_per_epoch) for tone in tones(batches.take().to(CPU))]
         assert len(seen) == len(set(seen)) == 18
         rests.append(frozenset(range(23)) - frozenset(seen))
     assert len(set(rests)) > 6
@@ -108,7 +108,7 @@ def test_epochs_and_seeds_vary_a_image():
 def test_a_set_smaller_than_a_batch_is_one_batch():
     batches = stream(batch_size=500)
     assert len(batches.take()) == 23
-    assert batches.batches_an_epoch == 1
+    assert batches.batches_per_epoch == 1
     assert "23 images, numbers" in batches.describe(batches.take())
 
 

@@ -173,7 +173,7 @@ def test_a_second_half_that_does_not_follow_is_another_texts_end(folder):
     texts = [stream.chunk(index)[0].tolist() for index in range(len(stream.starts))]
     seen = {0: 0, 1: 0}
     for epoch in range(3):
-        for indices in stream.plan():
+        for indices in stream.plan(0):
             batch = stream.batch(indices, epoch)
             rows = zip(filled(batch), batch.source_mask, batch.segments, batch.follows.tolist(), indices, strict=True)
             for row, mask, segments, follow, index in rows:
@@ -302,7 +302,7 @@ def test_a_model_that_knows_nothing_pays_the_log_of_the_vocabulary_and_the_mark(
 
 
 def test_what_is_for_other_tasks_is_refused(folder):
-    with pytest.raises(ConfigError, match=r"data\.separate is for the language task"):
+    with pytest.raises(ConfigError, match=r"data\.separate is for language-modeling"):
         make(folder, "data.separate=true")
     with pytest.raises(ConfigError, match=r"for translation.*; take it out of \[tokenizer\]"):
         make(folder, "tokenizer.dropout=0.1")
@@ -327,7 +327,7 @@ def test_the_survey_counts_what_there_is(folder):
     survey, batches = task.survey(), epochs(task, 1)
     assert survey.counts["train"]["documents"] == 120
     assert survey.counts["val.txt"]["documents"] == 30
-    assert survey.batches_an_epoch == len(batches)
-    assert survey.tokens_an_epoch == pytest.approx(sum(len(batch.answers) for batch in batches), rel=0.1)
+    assert survey.batches_per_epoch == len(batches)
+    assert survey.tokens_per_epoch == pytest.approx(sum(len(batch.answers) for batch in batches), rel=0.1)
     assert survey.largest_batch.cells == max(batch.cells for batch in batches)
     assert survey.lengths["text"].longest == max(batch.source.shape[1] for batch in batches) <= 43

@@ -1,4 +1,4 @@
-"""Gaps: the right share, the right fates, whole words, halves that follow or not; pure in seed, epoch and place."""
+"""Masked tokens: the right share, the right fates, whole words, halves that follow or not; pure in seed, epoch and place."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from jumok.config import MaskedTextData, TextFile, TokenizerConfig
 from jumok.data.text.documents import TextCorpora
 from jumok.data.text.tokenizer import END, SPECIALS, START
-from jumok.tasks.masking import MaskedBatches, chunks, hide
+from jumok.tasks.masking import MaskedBatches, chunks, mask_tokens
 
 WORDS = ["red", "green", "blueberry", "yellowish", "violet"]
 
@@ -30,10 +30,10 @@ def stream(corpora, *, seed=1, longest=24, **changes):
 
 
 @given(st.integers(1, 60), st.floats(0.01, 0.99), st.integers(0, 1000))
-def test_the_share_is_kept_and_only_gaps_change(size, share, seed):
+def test_the_share_is_kept_and_only_masked_tokens_change(size, share, seed):
     generator = np.random.default_rng(seed)
     ids, begins = generator.integers(4, 50, size), np.ones(size, dtype=np.int64)
-    hidden, chosen = hide(ids, begins, share=share, whole_words=False, vocabulary=50, generator=generator)
+    hidden, chosen = mask_tokens(ids, begins, share=share, whole_words=False, vocabulary=50, generator=generator)
     assert chosen.sum() == max(1, round(share * size))
     assert np.array_equal(hidden[~chosen], ids[~chosen])
     assert ((hidden >= len(SPECIALS)) & (hidden <= 50)).all()
@@ -41,7 +41,7 @@ def test_the_share_is_kept_and_only_gaps_change(size, share, seed):
 
 def test_eight_in_ten_are_hidden_one_replaced_one_stays():
     ids = np.full(20_000, 7)
-    hidden, chosen = hide(
+    hidden, chosen = mask_tokens(
         ids, np.ones_like(ids), share=0.5, whole_words=False, vocabulary=1000, generator=np.random.default_rng(3)
     )
     found = hidden[chosen]
@@ -54,7 +54,7 @@ def test_whole_words_are_hidden_whole():
     begins = np.array([1, 0, 0, 1, 1, 0, 1, 0, 0, 0, 1] * 9)
     word, counts = np.cumsum(begins), []
     for seed in range(400):
-        _, chosen = hide(
+        _, chosen = mask_tokens(
             np.full(len(begins), 9), begins, share=0.3, whole_words=True, vocabulary=50,
             generator=np.random.default_rng(seed),
         )  # fmt: skip
@@ -74,10 +74,10 @@ def test_chunks_cover_every_document_once(corpora):
 
 
 @pytest.mark.parametrize("changes", [{}, {"whole_words": True}, {"next_sentence": True}], ids=str)
-def test_the_answers_are_what_stood_in_the_gaps(corpora, changes):
+def test_the_answers_are_what_stood_behind_the_masks(corpora, changes):
     batches = stream(corpora, **changes)
     for epoch in range(2):
-        for indices in batches.plan():
+        for indices in batches.plan(0):
             batch = batches.batch(indices, epoch)
             assert batch.masked.sum() == len(batch.answers)
             assert not (batch.masked & ~batch.source_mask).any()
@@ -96,7 +96,7 @@ def test_the_answers_are_what_stood_in_the_gaps(corpora, changes):
 
 def test_half_of_the_second_texts_do_not_follow_and_segments_tell_them_apart(corpora):
     batches = stream(corpora, next_sentence=True)
-    follows = torch.cat([batches.batch(indices, epoch).follows for epoch in range(6) for indices in batches.plan()])
+    follows = torch.cat([batches.batch(indices, epoch).follows for epoch in range(6) for indices in batches.plan(0)])
     assert 0.4 < follows.float().mean() < 0.62
     batch = batches.take()
     for row in range(len(batch.source)):
@@ -106,9 +106,9 @@ def test_half_of_the_second_texts_do_not_follow_and_segments_tell_them_apart(cor
     assert stream(corpora).take().follows is None
 
 
-def test_gaps_differ_by_epoch_and_seed_but_any_position_can_be_sought(corpora):
+def test_masks_differ_by_epoch_and_seed_but_any_position_can_be_sought(corpora):
     batches = stream(corpora)
-    indices = batches.plan()[0]
+    indices = batches.plan(0)[0]
     first, again, later = (batches.batch(indices, epoch) for epoch in (0, 0, 1))
     assert torch.equal(first.source, again.source)
     assert not torch.equal(first.source, later.source)

@@ -97,7 +97,7 @@ def test_text_shorter_than_a_window_is_one_block(corpora):
     batches = stream(corpora, window=10_000, batch_tokens=20_000)
     batch = batches.take()
     assert batch.targets.tolist() == [corpora.train.ids[1:].tolist()]
-    assert batches.batches_an_epoch == 1
+    assert batches.batches_per_epoch == 1
 
 
 def test_a_block_must_fit_into_a_batch(corpora):

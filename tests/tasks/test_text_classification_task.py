@@ -35,8 +35,12 @@ def folder(tmp_path_factory):
     return folder
 
 
+def task_of(folder, *overrides):
+    return TextClassification.open(load_recipe(folder / "recipe.toml", overrides), [folder])
+
+
 def stream(folder, *overrides):
-    return TextClassification.open(load_recipe(folder / "recipe.toml", overrides), [folder]).batches()
+    return task_of(folder, *overrides).batches()
 
 
 def epoch_of(batches, number):
@@ -49,7 +53,7 @@ def epoch_of(batches, number):
             return sorted(found), tokens
         tokens += int(batch.source_mask.sum())
         for row, mask, label in zip(batch.source, batch.source_mask, batch.labels, strict=True):
-            found.append((batches.task.tokenizer.decode(row[mask].tolist()), batches.task.labels[int(label)]))
+            found.append((batches.tokenizer.decode(row[mask].tolist()), batches.labels[int(label)]))
 
 
 @pytest.mark.parametrize("kind", ["bpe", "unigram"])
@@ -75,13 +79,12 @@ def test_subword_dropout_depends_on_the_seed_and_the_epoch_alone(folder):
 
 def test_rows_stay_within_the_longest_allowed(folder):
     batches = stream(folder, "tokenizer.dropout=0.9", "data.max_length=12", "training.batch_tokens=12")
-    lengths = batches.task.lengths(batches.sides.epoch(0))
-    assert lengths.max() == 12
+    assert batches.lengths(0).max() == 12
     assert max(batches.take().source.shape[1] for _ in range(60)) == 12
 
 
 def test_held_out_texts_are_never_cut_otherwise(folder):
-    plain, dropped = (stream(folder, *more).task for more in ([], ["tokenizer.dropout=0.5"]))
+    plain, dropped = (task_of(folder, *more) for more in ([], ["tokenizer.dropout=0.5"]))
     for task in (plain, dropped):
         assert (
             task.batch(task.corpora.train, range(9)).source.tolist()

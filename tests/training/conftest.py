@@ -87,8 +87,11 @@ def make_trainer(folder, *, model=None, batches=None, loss=toy_loss, evaluate=to
     """Return a trainer of the toy; options are keys of [training]."""
     defaults = {"steps": 12, "warmup": 3, "log_every": 4, "save_every": 3, "evaluate_every": 5, "workers": 1}
     folder.mkdir(parents=True, exist_ok=True)
+    smaller = ("loss", "perplexity", "bits_per_byte", "bits_per_character", "error")
+    scores = dict.fromkeys(smaller, "smaller") | {"bleu": "larger", "exact_match": "larger"}
+    task = SimpleNamespace(loss=loss, evaluate=evaluate, scores=scores)
     return Trainer(
-        model or ToyModel(), loss=loss, batches=batches or ToyBatches(), evaluate=evaluate,
+        task, model or ToyModel(), batches=batches or ToyBatches(),
         config=TrainingConfig(**(defaults | options)), run=folder,
         reporter=Reporter(console or Console(quiet=True)), device=torch.device("cpu"),
     )  # fmt: skip

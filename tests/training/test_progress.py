@@ -11,7 +11,7 @@ from rich.console import Console
 
 from jumok.config import TrainingConfig
 from jumok.training.progress import Reporter, duration
-from jumok.training.trainer import Progress
+from jumok.training.trainer import TrainingState
 
 LINE = re.compile(
     r"step 3/23 · epoch 1 · loss \d+\.\d+ · perplexity [\d,.]+ · lr 6\.00e-03 · [\d,]+ tokens/s · \d+ s left"
@@ -52,16 +52,16 @@ def rows(step=3):
 
 def make(console, **options):
     reporter = Reporter(console)
-    reporter.start(Progress(**options), TrainingConfig(steps=40))
+    reporter.start(TrainingState(**options), TrainingConfig(steps=40))
     return reporter
 
 
 def test_the_bar_on_a_terminal_keeps_showing_the_loss_between_lines_of_the_log():
     console = Console(file=io.StringIO(), force_terminal=True, width=150)
     reporter = make(console)
-    reporter.step(Progress(step=3, seconds=1.5, target_tokens=300))
+    reporter.step(TrainingState(step=3, seconds=1.5, target_tokens=300))
     reporter.log(rows()[0])
-    reporter.step(Progress(step=4, seconds=2.0, target_tokens=400))
+    reporter.step(TrainingState(step=4, seconds=2.0, target_tokens=400))
     reporter.bar.refresh()
     reporter.close()
     reporter.close()
@@ -83,7 +83,7 @@ def test_a_whole_run_on_a_terminal(recipe, tmp_path):
 def test_time_left_and_speed_are_of_this_session():
     console = Console(file=io.StringIO(), width=150)
     reporter = make(console, step=20, seconds=1000.0, target_tokens=10**6)
-    reporter.step(Progress(step=30, seconds=1005.0, target_tokens=10**6 + 500))
+    reporter.step(TrainingState(step=30, seconds=1005.0, target_tokens=10**6 + 500))
     reporter.log(rows(30)[0])
     assert "100 tokens/s · 5 s left" in console.file.getvalue()
 
@@ -104,7 +104,7 @@ def test_texts_are_shown_as_they_are_but_for_control_characters():
 ])  # fmt: skip
 def test_the_last_line_says_how_it_ended(best, finished, stopped, wanted, unwanted):
     console = Console(file=io.StringIO(), width=150)
-    progress = Progress(step=5, seconds=10.0, outside=0.5, best_step=best, finished=finished)
+    progress = TrainingState(step=5, seconds=10.0, outside=0.5, best_step=best, finished=finished)
     Reporter(console).end(progress, TrainingConfig(patience=3), stopped=stopped)
     shown = console.file.getvalue()
     assert wanted in shown
@@ -190,5 +190,5 @@ def test_a_note_in_the_middle_of_a_print_does_not_cost_the_run(toy, tmp_path):
 
 def test_progress_without_a_run_folder_needs_no_board(boards):
     reporter = Reporter(SimpleNamespace(is_terminal=False))
-    reporter.start(Progress(), TrainingConfig())
+    reporter.start(TrainingState(), TrainingConfig())
     assert not boards

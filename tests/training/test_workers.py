@@ -73,13 +73,13 @@ def test_a_thread_each_while_they_work_and_all_for_what_only_we_do(toy, tmp_path
         return toy.loss(model, batch, step)
 
     trainer = toy.trainer(tmp_path, workers=2, loss=loss)
-    plain = trainer.optimizer.step
+    plain = trainer.one_step.optimizer.step
 
     def step():
         seen["step"].add(torch.get_num_threads())
         plain()
 
-    trainer.optimizer.step = step
+    trainer.one_step.optimizer.step = step
     trainer.train()
     assert seen == {"loss": {1}, "step": {2}}
 

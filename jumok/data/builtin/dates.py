@@ -14,7 +14,8 @@ from functools import cache
 from babel import Locale
 from babel.dates import format_date, get_date_format
 
-from jumok.data.builtin.toys import Split, checked_size, draw, split_of
+from jumok.config import Split
+from jumok.data.builtin.toys import checked_size, draw, split_of
 from jumok.errors import DataError, did_you_mean
 
 FIRST, LAST = datetime.date(1900, 1, 1), datetime.date(2099, 12, 31)

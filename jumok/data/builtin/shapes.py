@@ -8,11 +8,10 @@ import math
 import random
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
 
 from PIL import Image, ImageDraw
 
-Split = Literal["train", "val", "test"]
+from jumok.config import Split
 
 FORMS = ("circle", "square", "triangle", "star", "cross")
 COLOURS = {

@@ -11,7 +11,8 @@ import sys
 import sysconfig
 from functools import cache
 from pathlib import Path
-from typing import Literal
+
+from jumok.config import Split
 
 SHORTEST = 80  # characters: less is no prose
 LEFT_OUT = ("site-packages", "dist-packages", "test", "idlelib", "lib2to3")
@@ -30,7 +31,7 @@ def all_documents() -> tuple[str, ...]:
     return tuple(dict.fromkeys(text for text in tidied if len(text) >= SHORTEST))
 
 
-def documents(split: Literal["train", "val", "test"]) -> list[str]:
+def documents(split: Split) -> list[str]:
     """Return the documents of a split."""
     return [text for text in all_documents() if _split(text) == split]
 

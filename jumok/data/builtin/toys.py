@@ -10,11 +10,10 @@ import hashlib
 import random
 import string
 from collections.abc import Mapping
-from typing import Literal, get_args
+from typing import get_args
 
+from jumok.config import Split
 from jumok.errors import DataError, did_you_mean
-
-Split = Literal["train", "val", "test"]
 
 SETS: dict[str, str] = {
     "copy": "random letters → the same letters",

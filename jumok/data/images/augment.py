@@ -155,11 +155,10 @@ def mixing(
 
     None: not at all. Where both mixup and cutmix are on, each batch draws one of them.
     """
-    kinds = [kind for kind in ("mixup", "cutmix") if getattr(augment, kind)]
-    if not kinds:
+    alphas = {kind: alpha for kind, alpha in (("mixup", augment.mixup), ("cutmix", augment.cutmix)) if alpha}
+    if not alphas:
         return None
-    kind = kinds[int(generator.integers(len(kinds)))]
-    alpha = getattr(augment, kind)
+    kind, alpha = list(alphas.items())[int(generator.integers(len(alphas)))]
     share = float(generator.beta(alpha, alpha))
     partners = generator.permutation(count)
     if kind == "mixup":

@@ -1,99 +1,59 @@
 """From a recipe's [data] of images to stores, each made once and kept in the cache.
 
-sources or a built-in set → entries → divided, limited → ImageStore a split; classes, size and channels found out
+sources or a built-in set → entries → divided, limited → a LabelledImageStore for each source; classes, size and channels found out
 """
 
-import hashlib
-import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from PIL import Image
 
 from jumok.cache import cached_folder
-from jumok.config import ImageData, ImageFiles
+from jumok.config import ImageData, ImageFiles, Split
 from jumok.data.builtin import shapes
-from jumok.data.corpora import Progress, Split
+from jumok.data.corpora import Corpora, ProgressCallback, by_title
 from jumok.data.files import content_hash
 from jumok.data.images.decode import BrokenImageError, channels_of
-from jumok.data.images.image_store import ImageStore, build_image_store
-from jumok.data.images.listing import Entry, list_images, load_entry
+from jumok.data.images.image_store import ImageStore, LabelledImageStore, build_classes, build_image_store
+from jumok.data.images.listing import ImageEntry, list_images, load_entry
+from jumok.data.split import HoldOut, draw
 from jumok.errors import ConfigError, DataError, did_you_mean
 
-FORMAT = 1
 SETS = ("shapes",)
-HELD_OUT_SHARE, MOST_HELD_OUT = 20, 5000
+MOST_HELD_OUT = 5000  # images, where the recipe does not say how many
 TRIED = 50  # images opened to find out their size and channels
+SORTED_BELOW = 5000  # images: of fewer, those that a limit draws stand in their old order
 
 
-def draw_shape(entry: Entry, *, least: int = 0) -> Image.Image:
+def draw_shape(entry: ImageEntry, *, least: int = 0) -> Image.Image:
     """Return the image of an entry of the built-in set."""
-    split: shapes.Split = entry.source.name  # type: ignore[assignment]
+    split: Split = entry.source.name  # type: ignore[assignment]
     return shapes.draw(shapes.scene(split, entry.number), max(least, 1))
 
 
-@dataclass
-class ImageCorpora:
+class ImageCorpora(Corpora[ImageData, LabelledImageStore]):
     """The images of a recipe: found, decoded, stored."""
 
-    data: ImageData
-    folders: Sequence[Path]
-    progress: Progress = lambda what, done: None
-    notes: list[str] = field(default_factory=list)  # what a user should know of the sources
+    FORMAT = 2
+    FILE_IN_RECIPE = '"…"'
 
-    def __post_init__(self) -> None:
-        if self.data.set and self.data.set not in SETS:
-            raise ConfigError(f"data.set = '{self.data.set}' is no set of images; {did_you_mean(self.data.set, SETS)}")
-        missing = not (self.data.set or self.data.train or self.data.labels)  # an imported model has its classes alone
-        if missing or (self.data.set and self.data.train):
+    def __init__(
+        self, data: ImageData, folders: Sequence[Path], progress: ProgressCallback = lambda what, done: None
+    ) -> None:
+        """Take the images of a set or of files; an imported model has the names of its classes alone."""
+        super().__init__(data, folders, progress)
+        self.notes: list[str] = []  # what a user should know of the sources
+        self._facts: dict[Path, object] = {}  # what tells the content of each file
+        if data.set and data.set not in SETS:
+            raise ConfigError(f"data.set = '{data.set}' is no set of images; {did_you_mean(data.set, SETS)}")
+        missing = not (data.set or data.train or data.labels)
+        if missing or (data.set and data.train):
             raise ConfigError(
                 '[data] needs either set = "shapes" (built in) or train = "…" (a folder, a table, an .npz, …)'
             )
 
     # --- what is there
-
-    @cached_property
-    def _train_files(self) -> list[Entry]:
-        return self._entries(self.data.train)
-
-    def _entries(self, sources: Sequence[ImageFiles]) -> list[Entry]:
-        entries: list[Entry] = []
-        for source in sources:
-            listing = list_images(source, self.folders)
-            entries += listing.entries
-            self.notes += [note for note in listing.notes if note not in self.notes]
-        return entries
-
-    def _built_in(self, split: Split) -> list[Entry]:
-        count = (self.data.set_size if split == "train" else 0) or shapes.DEFAULT_SIZES[split]
-        return [
-            Entry(f"shapes {split} {number}", shapes.scene(split, number).label, Path("shapes") / split, number)
-            for number in range(count)
-        ]
-
-    @cached_property
-    def _train_entries(self) -> list[Entry]:
-        entries = self._built_in("train") if self.data.set else self._train_files
-        if not self.data.set and not self.data.val:
-            entries = self._divided(held_out=False)
-        if not self.data.limit:
-            return entries
-        if len(entries) < self.data.limit:
-            raise ConfigError(f"data.limit = {self.data.limit:,}, but there are only {len(entries):,} training images")
-        chosen = sorted(entries, key=_lot)[: self.data.limit]
-        return sorted(chosen, key=entries.index) if len(entries) < 5000 else chosen
-
-    def _divided(self, *, held_out: bool) -> list[Entry]:
-        """Return the held-out images or the rest: drawn by name, the same in every run."""
-        entries = self._train_files
-        wanted = self.data.hold_out or max(min(len(entries) // HELD_OUT_SHARE, MOST_HELD_OUT), 1)
-        if wanted >= len(entries):
-            raise ConfigError(f"data.hold_out = {wanted:,} leaves nothing of {len(entries):,} images to train on")
-        largest = sorted(map(_lot, entries))[wanted - 1]
-        return [entry for entry in entries if (_lot(entry) <= largest) == held_out]
 
     @cached_property
     def labels(self) -> list[str]:
@@ -111,7 +71,7 @@ class ImageCorpora:
         return found
 
     @cached_property
-    def looks(self) -> tuple[int, int]:
+    def image_shape(self) -> tuple[int, int]:
         """Size and channels of images: the recipe's, or those of the first training image that can be opened."""
         if self.data.size and self.data.channels:
             return self.data.size, self.data.channels
@@ -127,48 +87,89 @@ class ImageCorpora:
             return self.data.size or min(image.size), self.data.channels or channels_of(image)
         raise DataError(f"none of the first {TRIED} images can be opened; {why}.")
 
-    # --- stores
+    @cached_property
+    def _train_files(self) -> list[ImageEntry]:
+        return self._entries(self.data.train)
 
-    @property
-    def fingerprint(self) -> str:
-        """What the training images are made of: a resumed run must find the same."""
-        return self._key("images-data", "train", self._train_entries)
+    def _entries(self, sources: Sequence[ImageFiles]) -> list[ImageEntry]:
+        entries: list[ImageEntry] = []
+        for source in sources:
+            listing = list_images(source, self.find)
+            entries += listing.entries
+            self.notes += [note for note in listing.notes if note not in self.notes]
+        return entries
+
+    def _built_in(self, split: Split) -> list[ImageEntry]:
+        count = (self.data.set_size if split == "train" else 0) or shapes.DEFAULT_SIZES[split]
+        return [
+            ImageEntry(f"shapes {split} {number}", shapes.scene(split, number).label, Path("shapes") / split, number)
+            for number in range(count)
+        ]
 
     @cached_property
-    def train(self) -> ImageStore:
-        """All training images in one store."""
-        return self._store("train", self._train_entries)
+    def _train_entries(self) -> list[ImageEntry]:
+        entries = self._built_in("train") if self.data.set else self._train_files
+        if self.data.holds_out:
+            entries = self._divided(held_out=False)
+        if not self.data.limit:
+            return entries
+        chosen = draw(entries, self.data.limit, _name, unit="images")
+        return sorted(chosen, key=entries.index) if len(entries) < SORTED_BELOW else chosen
 
-    def evaluation(self, split: Split) -> dict[str, ImageStore]:
-        """Return each source of a split by its name."""
-        if self.data.set and split != "train":
-            return {split: self._store(split, self._built_in(split))}
+    def _divided(self, *, held_out: bool) -> list[ImageEntry]:
+        """Return the held-out images or the rest: drawn by name, the same in every run."""
+        entries = self._train_files
+        hold_out = HoldOut.count(map(_name, entries), self.data.hold_out, most=MOST_HELD_OUT, unit="images")
+        return list(hold_out.part(entries, _name, held_out=held_out))
+
+    # --- stores
+
+    def evaluation(self, split: Split) -> dict[str, LabelledImageStore]:
+        """Return the images of each source of a split by its title; train is one."""
         if split == "train" and (self.data.set or self.data.train):
             return {"train": self.train}
-        sources: list[ImageFiles] = getattr(self.data, split)
-        if not sources and split == "val" and self.data.train:
-            return {"held out": self._store("held out", self._divided(held_out=True))}
-        if not sources:
-            raise DataError(f'the recipe has no {split} data; add {split} = "…" to [data], or give --source')
-        return {source.shown: self.source_store(source) for source in sources}
+        return super().evaluation(split)
 
-    def source_store(self, source: ImageFiles) -> ImageStore:
+    def own_store(self, source: ImageFiles) -> LabelledImageStore:
         """Return the store of one source."""
-        return self._store("source", self._entries([source]))
+        return self._store(self._entries([source]))
 
-    def _store(self, what: str, entries: list[Entry]) -> ImageStore:
+    def _train_store(self) -> LabelledImageStore:
+        return self._store(self._train_entries)
+
+    def _built_in_stores(self, split: Split) -> dict[str, LabelledImageStore]:
+        return {split: self._store(self._built_in(split))}
+
+    def _file_stores(self, split: Split) -> dict[str, LabelledImageStore]:
+        return by_title(self.data.files(split), self.own_store)
+
+    def _held_out_stores(self) -> dict[str, LabelledImageStore]:
+        return {"held out": self._store(self._divided(held_out=True))}
+
+    def _store(self, entries: Sequence[ImageEntry]) -> LabelledImageStore:
+        known = frozenset(self.labels)
         for entry in entries:
-            if entry.label not in self._known:
+            if entry.label not in known:
                 raise DataError(
                     f"the class {entry.label!r} of {entry.name} is not among the training data's {len(self.labels)}: "
                     f"{did_you_mean(entry.label, self.labels)}; name all classes in data.labels, or mend it."
                 )
-        size, channels = self.looks
+        images = self.image_store(entries)
+
+        def build(folder: Path) -> None:
+            build_classes(images, entries, self.labels, folder)
+
+        made_of = [self.labels, [entry.label for entry in entries]]
+        key = self._key("image-classes", made_of, images.folder.name)
+        return LabelledImageStore.open(images, cached_folder(key, build))
+
+    def image_store(self, entries: Sequence[ImageEntry]) -> ImageStore:
+        """Return the decoded images of entries, whatever their labels."""
+        size, channels = self.image_shape
 
         def build(folder: Path) -> None:
             build_image_store(
                 entries,
-                self.labels,
                 folder,
                 size=size,
                 channels=channels,
@@ -177,29 +178,35 @@ class ImageCorpora:
                 draw=draw_shape if self.data.set else load_entry,
             )
 
-        return ImageStore(cached_folder(self._key("images", what, entries), build))
+        return ImageStore(cached_folder(self._key("images", [], self._content(entries)), build))
 
-    @cached_property
-    def _known(self) -> frozenset[str]:
-        return frozenset(self.labels)
+    # --- keys of the cache
 
-    def _key(self, kind: str, what: str, entries: list[Entry]) -> str:
-        """Return a name that changes with everything the contents depend on."""
-        digest = hashlib.sha256()
-        settings = [FORMAT, kind, what, self.data.set, self.data.fit, *self.looks, self.labels]
-        digest.update(json.dumps(settings).encode())
-        facts: dict[Path, Any] = {}
+    @property
+    def fingerprint(self) -> str:
+        """What the training images and their classes are made of: a resumed run must find the same."""
+        return self._key("data", [self.labels, [entry.label for entry in self._train_entries]])
+
+    def refuse_learnt_val(self, trained_on: str | None) -> None:
+        """Refuse nothing: images are held out by name, and a copy of them, made at another time, is the same data."""
+
+    @property
+    def _settings(self) -> list[object]:
+        return [self.data.set, self.data.fit, *self.image_shape]
+
+    def _content_of_train(self) -> object:
+        return self._content(self._train_entries)
+
+    def _content(self, entries: Sequence[ImageEntry]) -> object:
+        """Return what changes when the images of entries do; their labels do not count."""
         for entry in entries:
-            if entry.source not in facts:
-                facts[entry.source] = _facts(entry, built_in=bool(self.data.set))
-            digest.update(json.dumps([facts[entry.source], entry.name, entry.label, entry.number]).encode())
-        return f"{kind}-{digest.hexdigest()[:32]}"
+            if entry.source not in self._facts:
+                self._facts[entry.source] = str(entry.source) if self.data.set else _facts_of(entry)
+        return [[self._facts[entry.source], entry.name, entry.number] for entry in entries]
 
 
-def _facts(entry: Entry, *, built_in: bool) -> Any:
+def _facts_of(entry: ImageEntry) -> object:
     """Return what tells a file's content: a hash where many images are in it, size and time where it is one."""
-    if built_in:
-        return str(entry.source)
     if entry.number >= 0:
         return content_hash([entry.source])
     try:
@@ -209,9 +216,8 @@ def _facts(entry: Entry, *, built_in: bool) -> Any:
     return [status.st_size, status.st_mtime_ns]
 
 
-def _lot(entry: Entry) -> int:
-    """Return a number that looks random and depends on the image's name alone."""
-    return int.from_bytes(hashlib.blake2b(entry.name.encode(), digest_size=8).digest(), "big")
+def _name(entry: ImageEntry) -> str:
+    return entry.name
 
 
 def _in_order(label: str) -> tuple[int, int, str]:

@@ -1,105 +1,175 @@
-"""Images decoded once into a memory-mapped store, with their classes; what could not be decoded is named and left out.
+"""Images decoded once into memory-mapped stores; what could not be decoded is named and left out.
 
-entries → processes that decode → pixels (N, size, size, channels) of 0 to 255 → file; classes; mean and deviation
+entries → processes that decode → pixels (N, size, size, channels) of 0 to 255, mean and deviation → ImageStore
+ImageStore and the entries' labels → classes (N,) → LabelledImageStore
+Pixels and classes are entries of the cache apart: other labels decode no image anew, and captions need no classes.
 """
 
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
-from contextlib import contextmanager, nullcontext
-from functools import partial
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property, partial
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from PIL import Image
 
 from jumok.data.images.decode import BrokenImageError, Pixels, to_pixels
-from jumok.data.images.listing import Entry, load_entry
-from jumok.data.store import map_array
+from jumok.data.images.listing import ImageEntry, load_entry
+from jumok.data.store import map_array, read_facts, refuse_damage, write_facts
 from jumok.errors import DataError
 
-CHUNK = 256  # images a process decodes before it hands them over
+CHUNK = 256  # images that a process decodes before it hands them over
 NAMED = 5  # broken images that are named; the rest are counted
 ENOUGH = 2 * CHUNK  # fewer images are decoded here, without other processes
 
 
+class DrawEntry(Protocol):
+    """What gives the image of an entry; least is the side below which it need not be sharp."""
+
+    def __call__(self, entry: ImageEntry, *, least: int = 0) -> Image.Image:
+        """Return the decoded image; BrokenImageError where there is none."""
+
+
 class ImageStore:
-    """The images of one split."""
+    """The decoded images of one split, without what is said of them."""
 
     def __init__(self, folder: Path) -> None:
         """Open the store in folder; a missing or cut-off file is a DataError."""
-        try:
-            facts: dict[str, Any] = json.loads((folder / "store.json").read_text(encoding="utf-8"))
+        self.folder = folder
+        with refuse_damage(folder, "the store of images"):
+            facts = read_facts(folder)
             shape = (facts["images"], facts["size"], facts["size"], facts["channels"])
-            self.pixels = map_array(folder / "pixels", "u1").reshape(shape)
-            self.classes = map_array(folder / "classes", "<i4")
+            self.pixels: Pixels = map_array(folder / "pixels", "u1").reshape(shape)  # (N, size, size, channels)
+            self.kept = map_array(folder / "kept", "<i8")  # (N,): which of the entries each image is
             self.broken: int = facts["broken"]
             self.named: list[list[str]] = facts["named"]  # name of a broken image, and what is wrong with it
             self.mean: list[float] = facts["mean"]
             self.deviation: list[float] = facts["deviation"]
-            whole = len(self.classes) == len(self.pixels)
-        except (OSError, ValueError, KeyError, TypeError):
-            whole = False
-        if not whole:
-            raise DataError(f"the images in {folder} are damaged; run jumok cache --clear, and they are made again.")
+
+    def __len__(self) -> int:
+        return len(self.pixels)
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The images' names, in their order."""
+        with refuse_damage(self.folder, "the store of images"):
+            names: list[str] = json.loads((self.folder / "names.json").read_text(encoding="utf-8"))
+        return names
+
+
+@dataclass(frozen=True)
+class LabelledImageStore:
+    """Images and the class of each."""
+
+    images: ImageStore
+    classes: np.ndarray[Any, np.dtype[np.int32]]  # (N,)
+
+    @classmethod
+    def open(cls, images: ImageStore, folder: Path) -> "LabelledImageStore":
+        """Return images with the classes in folder."""
+        with refuse_damage(folder, "the classes of images"):
+            classes = map_array(folder / "classes", "<i4")
+            if len(classes) != len(images):
+                raise ValueError(f"{len(classes):,} classes for {len(images):,} images")
+        return cls(images, classes)
 
     def __len__(self) -> int:
         return len(self.classes)
 
+    @property
+    def pixels(self) -> Pixels:
+        """The images (N, size, size, channels), 0 to 255."""
+        return self.images.pixels
+
+    @property
+    def names(self) -> list[str]:
+        """The images' names, in their order."""
+        return self.images.names
+
+    @property
+    def broken(self) -> int:
+        """How many images could not be decoded."""
+        return self.images.broken
+
+    @property
+    def named(self) -> list[list[str]]:
+        """Names of some broken images, each with what is wrong with it."""
+        return self.images.named
+
+    @property
+    def mean(self) -> list[float]:
+        """The mean of each channel, 0 to 1."""
+        return self.images.mean
+
+    @property
+    def deviation(self) -> list[float]:
+        """The standard deviation of each channel."""
+        return self.images.deviation
+
 
 def build_image_store(
-    entries: Sequence[Entry],
-    labels: Sequence[str],
+    entries: Sequence[ImageEntry],
     folder: Path,
     *,
     size: int,
     channels: int,
     fit: str,
     progress: Callable[[int], None],
-    draw: Callable[[Entry], Image.Image] = load_entry,
+    draw: DrawEntry = load_entry,
 ) -> None:
     """Decode entries into folder, in their order."""
-    numbers = {label: number for number, label in enumerate(labels)}
     decode = partial(decode_chunk, size=size, channels=channels, fit=fit, draw=draw)
     broken: list[tuple[str, str]] = []
-    classes: list[int] = []
+    kept: list[int] = []
     sums, squares, done = np.zeros(channels), np.zeros(channels), 0
     chunks = [entries[first : first + CHUNK] for first in range(0, len(entries), CHUNK)]
     with (folder / "pixels").open("wb") as file, _processes(len(entries)) as executor:
         for chunk, found in zip(chunks, executor.map(decode, chunks) if executor else map(decode, chunks), strict=True):
-            good = [(entry, pixels) for entry, pixels in zip(chunk, found, strict=True) if not isinstance(pixels, str)]
+            good = {number: pixels for number, pixels in enumerate(found, start=done) if not isinstance(pixels, str)}
             broken += [(entry.name, why) for entry, why in zip(chunk, found, strict=True) if isinstance(why, str)]
             if good:
-                stack = np.stack([pixels for _, pixels in good])
+                stack = np.stack(list(good.values()))
                 file.write(stack.tobytes())
                 shares = stack.reshape(-1, channels) / 255.0
                 sums, squares = sums + shares.sum(axis=0), squares + (shares**2).sum(axis=0)
-            classes += [numbers[entry.label] for entry, _ in good]
+            kept += good
             done += len(chunk)
             progress(done)
-    if not classes:
+    if not kept:
         name, why = broken[0]
         raise DataError(f"none of {len(entries):,} images can be used; {name}: {why}.")
-    (folder / "classes").write_bytes(np.array(classes, dtype="<i4").tobytes())
-    count = len(classes) * size * size
+    (folder / "kept").write_bytes(np.array(kept, dtype="<i8").tobytes())
+    (folder / "names.json").write_text(json.dumps([entries[number].name for number in kept]), encoding="utf-8")
+    count = len(kept) * size * size
     mean = sums / count
-    facts = {
-        "images": len(classes),
-        "size": size,
-        "channels": channels,
-        "broken": len(broken),
-        "named": broken[:NAMED],
-        "mean": mean.tolist(),
-        "deviation": np.sqrt(np.maximum(squares / count - mean**2, 1e-8)).tolist(),
-    }
-    (folder / "store.json").write_text(json.dumps(facts), encoding="utf-8")
+    write_facts(
+        folder,
+        ["pixels", "kept", "names.json"],
+        images=len(kept),
+        size=size,
+        channels=channels,
+        broken=len(broken),
+        named=broken[:NAMED],
+        mean=mean.tolist(),
+        deviation=np.sqrt(np.maximum(squares / count - mean**2, 1e-8)).tolist(),
+    )
+
+
+def build_classes(images: ImageStore, entries: Sequence[ImageEntry], labels: Sequence[str], folder: Path) -> None:
+    """Write the class of each image into folder: the place of its entry's label among labels."""
+    numbers = {label: number for number, label in enumerate(labels)}
+    classes = [numbers[entries[kept].label] for kept in images.kept.tolist()]
+    (folder / "classes").write_bytes(np.array(classes, dtype="<i4").tobytes())
 
 
 def decode_chunk(
-    entries: Sequence[Entry], *, size: int, channels: int, fit: str, draw: Callable[..., Image.Image]
+    entries: Sequence[ImageEntry], *, size: int, channels: int, fit: str, draw: DrawEntry
 ) -> list[Pixels | str]:
     """Return the pixels of each entry, or what is wrong with it."""
     found: list[Pixels | str] = []
@@ -113,11 +183,10 @@ def decode_chunk(
 
 @contextmanager
 def _processes(images: int) -> Iterator[Executor | None]:
-    """Yield an executor with a process a core, or None where that would not pay."""
+    """Yield an executor with a process for each core, or None where that would not pay."""
     cores = os.cpu_count() or 1
     if images < ENOUGH or cores < 2:
-        with nullcontext():
-            yield None
+        yield None
         return
     # A fresh server process forks the others: this one may have threads, which a fork would not survive.
     with ProcessPoolExecutor(cores, mp_context=get_context("forkserver")) as executor:

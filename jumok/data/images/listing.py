@@ -1,12 +1,12 @@
 """Where images come from: folders, tables, and files of many images, all as a list of entries with their classes.
 
-ImageFiles (of a recipe) → find_file → list_images → Entry: a name, a class, and how to get at the pixels
+ImageFiles (of a recipe) → find → list_images → ImageEntry: a name, a class, and how to get at the pixels
 Nothing is decoded here; what is wrong with a whole source is a DataError, what is wrong with one image is found later.
 """
 
 import gzip
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -16,7 +16,7 @@ import numpy as np
 from PIL import Image
 
 from jumok.config import ImageFiles
-from jumok.data.files import find_file
+from jumok.data.files import Find
 from jumok.data.images.decode import open_image
 from jumok.data.tables import TABLE_SUFFIXES, read_columns
 from jumok.errors import DataError
@@ -27,7 +27,7 @@ CIFAR_PIXELS = 3 * 32 * 32
 
 
 @dataclass(frozen=True)
-class Entry:
+class ImageEntry:
     """An image that has not been opened yet."""
 
     name: str  # for messages
@@ -41,13 +41,13 @@ class Entry:
 class Listing:
     """The images of one source."""
 
-    entries: list[Entry] = field(default_factory=list)
+    entries: list[ImageEntry] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
 
-def list_images(files: ImageFiles, folders: Sequence[Path]) -> Listing:
+def list_images(files: ImageFiles, find: Find) -> Listing:
     """Return the images of a source."""
-    path = find_file(files.file, folders)
+    path = find(files.file)
     name = path.name.lower().removesuffix(".gz")
     if path.is_dir() and (batches := sorted(path.glob("data_batch_*.bin"))):  # CIFAR-10, unpacked
         listing = Listing([entry for batch in batches for entry in _packed(batch).entries])
@@ -56,7 +56,7 @@ def list_images(files: ImageFiles, folders: Sequence[Path]) -> Listing:
     elif name.endswith(TABLE_SUFFIXES):
         listing = Listing(list(_rows(path, files)))
     elif name.endswith((".npz", ".bin")) or "idx3" in name:
-        listing = _packed(path, find_file(files.labels_file, folders) if files.labels_file else None)
+        listing = _packed(path, find(files.labels_file) if files.labels_file else None)
     elif name.startswith(("data_batch", "test_batch")):
         raise DataError(f"{path} is a pickle, which could run any program; take the binary version of CIFAR (.bin).")
     else:
@@ -69,7 +69,7 @@ def list_images(files: ImageFiles, folders: Sequence[Path]) -> Listing:
     return listing
 
 
-def load_entry(entry: Entry, *, least: int = 0) -> Image.Image:
+def load_entry(entry: ImageEntry, *, least: int = 0) -> Image.Image:
     """Return the decoded image of an entry; BrokenImageError where there is none."""
     if entry.number < 0:
         return open_image(entry.source, least=least)
@@ -88,7 +88,7 @@ def _class_folders(path: Path) -> Listing:
         if folder.name.startswith("."):
             continue
         found = sorted(file for file in folder.rglob("*") if file.suffix.lower() in SUFFIXES and file.is_file())
-        listing.entries += [Entry(str(file.relative_to(path)), folder.name, file) for file in found]
+        listing.entries += [ImageEntry(str(file.relative_to(path)), folder.name, file) for file in found]
         if not found:
             listing.notes.append(f"the folder {folder.name} of {path} has no images: there is no such class")
     if stray and listing.entries:
@@ -98,7 +98,7 @@ def _class_folders(path: Path) -> Listing:
     return listing
 
 
-def _rows(path: Path, files: ImageFiles) -> Iterator[Entry]:
+def _rows(path: Path, files: ImageFiles) -> Iterator[ImageEntry]:
     columns = {"image": files.image, "label": files.label}
     if files.split:
         columns["split_column"] = files.split_column
@@ -107,7 +107,7 @@ def _rows(path: Path, files: ImageFiles) -> Iterator[Entry]:
             continue
         if not label.strip():
             raise DataError(f"{path}: the image {place!r} has no class; give it one, or take the row out.")
-        yield Entry(place, label, path.parent / place)
+        yield ImageEntry(place, label, path.parent / place)
 
 
 # --- many images in one file
@@ -125,7 +125,7 @@ class Pack:
 def _packed(path: Path, labels_file: Path | None = None) -> Listing:
     pack = open_pack(path, labels_file)
     entries = [
-        Entry(f"{path.name} image {number + 1:,}", label, path, number, labels_file)
+        ImageEntry(f"{path.name} image {number + 1:,}", label, path, number, labels_file)
         for number, label in enumerate(pack.labels)
     ]
     return Listing(entries, list(pack.notes))

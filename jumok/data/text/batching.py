@@ -4,17 +4,17 @@ lengths (N, 2) → shuffle → pools → order of like lengths → cut at the ch
 The plan is a pure function of (lengths, budget, seed, epoch), so a position in it is enough to go on exactly.
 """
 
-from collections.abc import Callable
-from typing import Self
+from abc import abstractmethod
 
 import numpy as np
 
-from jumok.errors import ConfigError, DataError, RunError
+from jumok.data.stream import BatchT_co, Stream
+from jumok.errors import ConfigError
 
 POOL = 200_000  # pairs sorted together; larger corpora stay shuffled beyond it
 BLUR = 0.15  # chance that a length counts as one more in sorting: new neighbours, for 0.8 % more padding
-STRIPS = 1.75  # strips of like lengths a pool, in square roots of its number of batches
-BLOCKS = 24  # places to cut, a full batch
+STRIPS = 1.75  # strips of like lengths per pool, in square roots of its number of batches
+BLOCKS = 24  # places to cut per full batch
 EXTRA_BATCH = 0.2  # price of one more batch, in budgets of padding
 
 
@@ -108,7 +108,7 @@ def _cut(ordered: np.ndarray, lengths: np.ndarray, batch_tokens: int) -> list[np
 
 
 def _places(longest: np.ndarray, batch_tokens: int) -> np.ndarray:
-    """Return where batches may begin and end: about BLOCKS places a full batch, and never a block above the budget."""
+    """Return where batches may begin and end: about BLOCKS places per full batch, and never a block above the budget."""
     if not len(longest):
         return np.zeros(1, dtype=np.int64)
     block = np.cumsum(longest) * BLOCKS // batch_tokens
@@ -121,48 +121,17 @@ def _places(longest: np.ndarray, batch_tokens: int) -> np.ndarray:
     return np.append(np.flatnonzero(begins), len(longest))
 
 
-class BatchStream:
-    """An endless stream of batches, epoch after epoch, that can go on from any position."""
+class TokenBudgetStream(Stream[BatchT_co]):
+    """A stream whose batches are planned by the lengths of texts within a budget of tokens."""
 
-    def __init__(self, lengths_of_epoch: Callable[[int], np.ndarray], *, batch_tokens: int, seed: int) -> None:
-        """Take the lengths (N, 2) of an epoch from lengths_of_epoch; subword dropout changes them each time."""
-        self._lengths_of_epoch, self._batch_tokens, self._seed = lengths_of_epoch, batch_tokens, seed
-        self._epoch, self._index = 0, 0
-        self._plan: list[np.ndarray] | None = None
+    def __init__(self, *, batch_tokens: int, seed: int) -> None:
+        super().__init__()
+        self.batch_tokens, self.seed = batch_tokens, seed
 
-    def __iter__(self) -> Self:
-        return self
+    @abstractmethod
+    def lengths(self, epoch: int) -> np.ndarray:
+        """Return the lengths (N, 2) of an epoch's examples; subword dropout changes them each time."""
 
-    def __next__(self) -> tuple[int, np.ndarray]:
-        """Return the epoch and the indices of the next batch."""
-        plan = self._planned()
-        if self._index == len(plan):
-            self.seek(self._epoch + 1, 0)
-            plan = self._planned()
-        batch = plan[self._index]
-        self._index += 1
-        return self._epoch, batch
-
-    @property
-    def position(self) -> tuple[int, int]:
-        """The epoch and the number of its batches already handed out."""
-        return self._epoch, self._index
-
-    def seek(self, epoch: int, index: int) -> None:
-        """Go on as if index batches of epoch had been handed out."""
-        if epoch != self._epoch:
-            self._plan = None
-        self._epoch, self._index = epoch, index
-
-    def _planned(self) -> list[np.ndarray]:
-        if self._plan is None:
-            lengths = self._lengths_of_epoch(self._epoch)
-            self._plan = plan_batches(lengths, batch_tokens=self._batch_tokens, seed=self._seed, epoch=self._epoch)
-            if not self._plan:
-                raise DataError("there are no pairs to make batches of; check the files of [data] train.")
-        if not 0 <= self._index <= len(self._plan):
-            raise RunError(
-                f"the position to go on from is batch {self._index:,} of epoch {self._epoch}, which has {len(self._plan):,}; "
-                "the data or batch_tokens must have changed since. Use the data of the first run, or train from the beginning."
-            )
-        return self._plan
+    def plan(self, epoch: int) -> list[np.ndarray]:
+        """Return the examples of each batch of an epoch."""
+        return plan_batches(self.lengths(epoch), batch_tokens=self.batch_tokens, seed=self.seed, epoch=epoch)

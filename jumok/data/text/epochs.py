@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from jumok.data.store import TokenSide
-from jumok.data.text.subwords import Progress, SubwordSampler
+from jumok.data.text.subwords import SubwordSampler, WordsDone
 from jumok.data.text.tokenizer import Tokenizer
 
 
@@ -18,7 +18,7 @@ class EpochSides:
         *,
         seed: int,
         longest: int,
-        progress: Progress | None = None,
+        progress: WordsDone | None = None,
     ) -> None:
         """Prepare sampling where a rate is above 0; it makes no text longer than longest tokens."""
         self.stored = tuple(sides)

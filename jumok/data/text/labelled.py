@@ -3,30 +3,41 @@
 tables → (text, second text, class) → tokenizer (trained on train) → LabelStore: ids, classes and texts
 """
 
-import hashlib
-import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from jumok.cache import cached_folder
-from jumok.config import LabelledData, LabelledFile
-from jumok.data.corpora import Corpora, Split
-from jumok.data.files import content_hash, find_file
-from jumok.data.store import SideWriter, TokenSide, id_type_of, map_array, parts_of
+from jumok.config import LabelledData, LabelledFile, Split
+from jumok.data.corpora import by_title
+from jumok.data.files import content_hash
+from jumok.data.split import HoldOut, draw
+from jumok.data.store import (
+    SideWriter,
+    StoredSide,
+    array_hash,
+    id_type_for,
+    map_array,
+    read_facts,
+    refuse_damage,
+    side_names,
+    write_facts,
+)
 from jumok.data.text.sources import read_labelled, tidy
+from jumok.data.text.tokenized import SingleTokenizerCorpora
 from jumok.data.text.tokenizer import Tokenizer
-from jumok.errors import ConfigError, DataError, did_you_mean
+from jumok.errors import DataError, did_you_mean
 
 Example = tuple[str, str, str]  # text, second text or nothing, class
 CHUNK = 10_000
 SIDES = ("first", "second")
+MOST_HELD_OUT = 1000  # examples, where the recipe does not say how many
+MOST_CLASSES = 1000  # that are believed without data.labels
 
 
 class LabelStore:
@@ -34,40 +45,28 @@ class LabelStore:
 
     def __init__(self, folder: Path) -> None:
         """Open the store in folder; a missing or cut-off file is a DataError."""
-        try:
-            facts: dict[str, Any] = json.loads((folder / "store.json").read_text(encoding="utf-8"))
-            whole = all((folder / name).stat().st_size == size for name, size in facts["sizes"].items())
-            sides = []
-            self._texts = []
-            for side in SIDES:
-                arrays = {
-                    part: map_array(folder / f"{side}.{part}", kind)
-                    for part, kind in parts_of(facts["id_type"]).items()
-                }
-                sides.append(TokenSide(arrays["ids"], arrays["offsets"], words=arrays["words"]))
-                self._texts.append((arrays["text"], arrays["text_offsets"]))
-            self.first, self.second = sides
+        with refuse_damage(folder, "the tokenised data"):
+            facts = read_facts(folder)
+            self.first, self.second = (StoredSide(folder, side, facts["id_type"]) for side in SIDES)
             self.classes = map_array(folder / "classes", "<i4")
             self.skipped: int = facts["skipped"]
-        except (OSError, ValueError, KeyError, TypeError):
-            whole = False
-        if not whole:
-            raise DataError(
-                f"the tokenised data in {folder} is damaged; run jumok cache --clear, and it is made again."
-            )
 
     def __len__(self) -> int:
         return len(self.classes)
 
     @property
-    def sides(self) -> tuple[TokenSide, TokenSide]:
+    def sides(self) -> tuple[StoredSide, StoredSide]:
         """The texts and the second texts."""
         return self.first, self.second
 
+    @property
+    def fingerprint(self) -> str:
+        """A hash of the contents."""
+        return array_hash(self.classes, self.first.ids, self.second.ids)
+
     def text(self, index: int) -> tuple[str, str]:
         """Return the text, and the second one or nothing, as tidied."""
-        first, second = (raw[at[index] : at[index + 1]].tobytes().decode("utf-8") for raw, at in self._texts)
-        return first, second
+        return self.first.text(index), self.second.text(index)
 
 
 def build_label_store(
@@ -81,7 +80,7 @@ def build_label_store(
 ) -> None:
     """Tokenise examples into folder; those without text are left out and counted."""
     numbers = {label: number for number, label in enumerate(labels)}
-    id_type, skipped, done = id_type_of(tokenizer), 0, 0
+    id_type, skipped, done = id_type_for(len(tokenizer)), 0, 0
     with ExitStack() as stack:
         writers = [SideWriter(folder, side, id_type, stack) for side in SIDES]
         classes = stack.enter_context((folder / "classes").open("wb"))
@@ -109,65 +108,50 @@ def build_label_store(
             progress(done)
     if done == skipped:
         raise DataError("there are no examples with text; check the files of [data] and their columns.")
-    sizes = {path.name: path.stat().st_size for path in folder.iterdir() if path.name.startswith((*SIDES, "classes"))}
-    facts = {"id_type": id_type, "skipped": skipped, "sizes": sizes}
-    (folder / "store.json").write_text(json.dumps(facts), encoding="utf-8")
+    write_facts(folder, [*side_names(*SIDES), "classes"], id_type=id_type, skipped=skipped)
 
 
-@dataclass
-class LabelledCorpora(Corpora):
+class LabelledCorpora(SingleTokenizerCorpora[LabelledData, LabelStore]):
     """The examples of a recipe: read, tidied, tokenised, stored."""
 
     FORMAT = 2
     DECISIVE: ClassVar[set[str]] = {"limit", "hold_out", "lowercase"}
-
-    data: LabelledData
-
-    def _train_texts(self) -> Iterator[str]:
-        for text, second, _ in self._train_examples():
-            yield tidy(text, self.data.lowercase)
-            if second:
-                yield tidy(second, self.data.lowercase)
+    FILE_IN_RECIPE = "{ file = … }"
 
     @cached_property
     def labels(self) -> list[str]:
         """The classes in order."""
         if self.data.labels:
             return self.data.labels
-        found = sorted({label for _, _, label in self._files()})
+        found = sorted({label for _, _, label in self._examples()})
         if len(found) < 2:
             raise DataError(
                 f"the training data has {'only the class ' + repr(found[0]) if found else 'no examples'}; two classes or "
                 "more are needed. Is the label column right?"
             )
-        if len(found) > 1000:
+        if len(found) > MOST_CLASSES:
             raise DataError(
                 f"the training data has {len(found):,} classes, such as {found[0][:30]!r}; is the label column right? "
                 "If it is, name them all in data.labels."
             )
         return found
 
-    @cached_property
-    def train(self) -> LabelStore:
-        """All training examples in one store."""
+    # --- stores
+
+    def own_store(self, file: LabelledFile) -> LabelStore:
+        """Return the store of one table."""
+        return self._store("file", lambda: read_labelled(file, self.find), content=self._content([file]))
+
+    def _train_store(self) -> LabelStore:
         return self._store("train", self._train_examples)
 
-    def evaluation(self, split: Split) -> dict[str, LabelStore]:
-        """Return each table of a split by its name."""
-        files: list[LabelledFile] = getattr(self.data, split)
-        if not files and split == "val" and self.data.train:
-            return {"held out": self._store("held out", lambda: self._divided(held_out=True))}
-        if not files:
-            raise DataError(f"the recipe has no {split} data; add {split} = {{ file = … }} to [data], or give --source")
-        return {file.shown: self.file_store(file) for file in files}
+    def _file_stores(self, split: Split) -> dict[str, LabelStore]:
+        return by_title(self.data.files(split), self.own_store)
 
-    def file_store(self, file: LabelledFile) -> LabelStore:
-        """Return the store of one table."""
-        return self._store("file", lambda: read_labelled(file, self.folders), files=[file])
+    def _held_out_stores(self) -> dict[str, LabelStore]:
+        return {"held out": self._store("held out", lambda: self._divided(held_out=True))}
 
-    def _store(
-        self, what: str, examples: Callable[[], Iterator[Example]], *, files: list[LabelledFile] | None = None
-    ) -> LabelStore:
+    def _store(self, what: str, examples: Callable[[], Iterator[Example]], *, content: object = None) -> LabelStore:
         def build(folder: Path) -> None:
             build_label_store(
                 examples(),
@@ -178,40 +162,45 @@ class LabelledCorpora(Corpora):
                 progress=lambda done: self.progress("tokenising", done),
             )
 
-        return LabelStore(
-            cached_folder(self._key("labelled", [what, self.tokenizer.fingerprint, self.labels], files), build)
-        )
+        made_of = [what, self.tokenizer.fingerprint, self.labels]
+        return LabelStore(cached_folder(self._key("labelled", made_of, content), build))
 
-    def _content(self, files: list[LabelledFile]) -> object:
+    # --- keys of the cache
+
+    def _content_of_train(self) -> object:
+        return self._content(self.data.train)
+
+    def _content(self, files: Sequence[LabelledFile]) -> object:
+        """Return what changes when tables, or the way they are read, do."""
         return [
-            [file.text, file.second, file.label, Path(file.file).suffixes[-2:],
-             content_hash([find_file(file.file, self.folders)])]
+            [file.text, file.second, file.label, Path(file.file).suffixes[-2:], content_hash([self.find(file.file)])]
             for file in files
-        ]  # fmt: skip
+        ]
 
-    def _files(self) -> Iterator[Example]:
-        for file in self.data.train:
-            yield from read_labelled(file, self.folders)
+    # --- examples
+
+    def _train_texts(self) -> Iterator[str]:
+        for text, second, _ in self._train_examples():
+            yield tidy(text, self.data.lowercase)
+            if second:
+                yield tidy(second, self.data.lowercase)
 
     def _train_examples(self) -> Iterator[Example]:
-        examples = self._files() if self.data.val else self._divided(held_out=False)
+        examples = self._divided(held_out=False) if self.data.holds_out else self._examples()
         if not self.data.limit:
             return examples
-        drawn = sorted(examples, key=lambda example: _lot("\0".join(example)))[: self.data.limit]
-        if len(drawn) < self.data.limit:
-            raise ConfigError(f"data.limit = {self.data.limit:,}, but there are only {len(drawn):,} training examples")
-        return iter(drawn)
+        return iter(draw(list(examples), self.data.limit, "\0".join, unit="examples"))
+
+    def _examples(self) -> Iterator[Example]:
+        """Yield all examples of the training tables."""
+        for file in self.data.train:
+            yield from read_labelled(file, self.find)
 
     def _divided(self, *, held_out: bool) -> Iterator[Example]:
-        """Yield the held-out examples or the rest; equal texts always fall on the same side."""
-        lots = sorted(_lot(text) for text, _, _ in self._files())
-        wanted = self.data.hold_out or max(min(len(lots) // 20, 1000), 1)
-        if wanted >= len(lots):
-            raise ConfigError(f"data.hold_out = {wanted:,} leaves nothing of {len(lots):,} examples to train on")
-        largest = lots[wanted - 1]
-        return (example for example in self._files() if (_lot(example[0]) <= largest) == held_out)
+        """Return the held-out examples or the rest; equal texts always fall on the same side."""
+        return self._hold_out.part(self._examples(), lambda example: example[0], held_out=held_out)
 
-
-def _lot(text: str) -> int:
-    """Return a number that looks random and depends on the text alone."""
-    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big")
+    @cached_property
+    def _hold_out(self) -> HoldOut:
+        texts = (text for text, _, _ in self._examples())
+        return HoldOut.count(texts, self.data.hold_out, most=MOST_HELD_OUT, unit="examples")

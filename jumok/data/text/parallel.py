@@ -1,32 +1,27 @@
-"""From a recipe's [data] to tokenizers and stores of pairs, each made once and kept in the cache.
+"""From a recipe's [data] of pairs to tokenizers and stores, each made once and kept in the cache.
 
-files or built-in set → pairs of text → tokenizers (trained on train) → PairStore a corpus
+files or built-in set → pairs of text → tokenizers (trained on train) → a PairStore for each corpus
 """
 
-import hashlib
-import json
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
-import numpy as np
-
 from jumok.cache import cached_folder
-from jumok.config import Corpus, ParallelData, TokenizerConfig
+from jumok.config import Corpus, ParallelData, Split, TokenizerConfig
 from jumok.config.text_data import A_SET_OR_FILES
-from jumok.data.corpora import Progress, Split
-from jumok.data.fetch import DOWNLOADS, data_home
+from jumok.data.corpora import ProgressCallback, by_title
 from jumok.data.files import content_hash
-from jumok.data.store import PairStore, Part, build_pair_store
+from jumok.data.split import HoldOut
+from jumok.data.text.pair_store import PairStore, Part, build_pair_store
 from jumok.data.text.sources import TABLES, files_of, read_pairs, tidy
+from jumok.data.text.tokenized import TokenizedCorpora
 from jumok.data.text.tokenizer import Tokenizer
-from jumok.errors import ConfigError, DataError, did_you_mean
+from jumok.errors import ConfigError, did_you_mean
 
 Pairs = Iterator[tuple[str, str]]
-FORMAT = 1  # of what stands in the cache; raise it when the contents change
 SEED_OF_BUILT_IN = 1
+MOST_HELD_OUT, LEAST_DIVIDED = 1000, 20  # pairs
 
 
 def dates_pairs(split: Split, size: int) -> list[tuple[str, str]]:
@@ -50,56 +45,48 @@ BUILT_IN: dict[str, Callable[[Split, int], list[tuple[str, str]]]] = {
 }
 
 
-def data_folders(data: Path | None, name: str, recipe: Path | None = None) -> list[Path]:
-    """Return where relative files are looked for: the given folder, JUMOK_DATA, the recipe's, here, jumok fetch's."""
-    roots = [
-        data,
-        Path(os.environ["JUMOK_DATA"]) if os.environ.get("JUMOK_DATA") else None,
-        recipe and recipe.parent,
-        Path.cwd(),
-    ]
-    folders = []
-    for root in filter(None, roots):
-        folders += [root / name, root] if name else [root]
-    return list(dict.fromkeys(folder.absolute() for folder in [*folders, data_home() / name if name else data_home()]))
-
-
-@dataclass
-class ParallelCorpora:
+class ParallelCorpora(TokenizedCorpora[ParallelData, PairStore]):
     """The pairs of a recipe: read, tidied, tokenised, stored."""
 
-    data: ParallelData
-    config: TokenizerConfig
-    folders: Sequence[Path]
-    progress: Progress = lambda what, done: None
-    tokenizers: tuple[Tokenizer, Tokenizer] | None = None  # given by a run; trained otherwise
+    FILE_IN_RECIPE = "{…}"
+    OWN_FILES = "--source and --target"
 
-    def __post_init__(self) -> None:
-        if not self.data.set and not self.data.train and self.tokenizers is None:  # an imported run has no data
+    def __init__(
+        self,
+        data: ParallelData,
+        config: TokenizerConfig,
+        folders: Sequence[Path],
+        progress: ProgressCallback = lambda what, done: None,
+        tokenizers: tuple[Tokenizer, Tokenizer] | None = None,
+    ) -> None:
+        """Take the tokenizers of source and target that a run gives, or train them."""
+        super().__init__(data, config, folders, progress)
+        self.tokenizers = tokenizers
+        if not data.set and not data.train and tokenizers is None:  # an imported run has no data
             raise ConfigError(A_SET_OR_FILES)
-        if self.data.set in TABLES:
+        if data.set in TABLES:
             raise ConfigError(
-                f"'{self.data.set}' is a table among others, with no split of its own; "
-                f"write train = [{{ set = '{self.data.set}' }}, …]"
+                f"'{data.set}' is a table among others, with no split of its own; "
+                f"write train = [{{ set = '{data.set}' }}, …]"
             )
-        if self.data.set and self.data.set not in BUILT_IN:
-            raise ConfigError(
-                f"data.set = '{self.data.set}' is not a built-in set; {did_you_mean(self.data.set, BUILT_IN)}"
-            )
-        if self.tokenizers is not None and self.data.train:
-            wanted, tags = self.data.languages, sorted(self.tokenizers[0].tags)
+        if data.set and data.set not in BUILT_IN:
+            raise ConfigError(f"data.set = '{data.set}' is not a built-in set; {did_you_mean(data.set, BUILT_IN)}")
+        if tokenizers is not None and data.train:
+            wanted, tags = data.languages, sorted(tokenizers[0].tags)
             if wanted != tags:
                 raise ConfigError(
                     f"[data] has the target languages {', '.join(wanted) or '(none is named)'}, the given tokenizer has tags "
                     f"for {', '.join(tags) or 'none'}; start from a run with the same, or without training.init"
                 )
 
-    @cached_property
+    # --- tokenizers
+
+    @property
     def source_tokenizer(self) -> Tokenizer:
         """The source side's tokenizer."""
         return self._tokenizers[0]
 
-    @cached_property
+    @property
     def target_tokenizer(self) -> Tokenizer:
         """The target side's tokenizer; the source's own where shared."""
         return self._tokenizers[1]
@@ -108,70 +95,52 @@ class ParallelCorpora:
     def _tokenizers(self) -> tuple[Tokenizer, Tokenizer]:
         if self.tokenizers is not None:
             return self.tokenizers
-        settings = self.config.model_dump(exclude={"dropout", "target_dropout"})  # neither changes a tokenizer
-        folder = cached_folder(self._key("tokenizer", settings), self._train_tokenizers)
-        source = Tokenizer.load(folder / "source.json")
-        return source, source if self.config.shared else Tokenizer.load(folder / "target.json")
+        source = Tokenizer.load(self._trained / "source.json")
+        return source, source if self.config.shared else Tokenizer.load(self._trained / "target.json")
 
     def _train_tokenizers(self, folder: Path) -> None:
-        def texts(sides: tuple[int, ...]) -> Iterator[str]:
-            for number, pair in enumerate(pair for part in self._train_parts(tagged=False) for pair in part.pairs):
-                if number % 1000 == 0:
-                    self.progress("training the tokenizer", number)
+        def texts(*sides: int) -> Iterator[str]:
+            pairs = (pair for part in self._train_parts(tagged=False) for pair in part.pairs)
+            for pair in self._reported("training the tokenizer", pairs):
                 for side in sides:
                     yield tidy(pair[side], self.data.lowercase)
 
-        sides, languages = (0, 1) if self.config.shared else (0,), self.data.languages
-        Tokenizer.train(texts(sides), self.config, languages=languages).save(folder / "source.json")
+        both = texts(0, 1) if self.config.shared else texts(0)
+        Tokenizer.train(both, self.config, languages=self.data.languages).save(folder / "source.json")
         if not self.config.shared:
-            Tokenizer.train(texts((1,)), self.config).save(folder / "target.json")
+            Tokenizer.train(texts(1), self.config).save(folder / "target.json")
 
-    @property
-    def fingerprint(self) -> str:
-        """What the training pairs are made of: a resumed run must find the same."""
-        return self._key("data", [])
+    # --- stores
 
-    @cached_property
-    def train(self) -> PairStore:
-        """All training pairs in one store."""
+    def own_store(self, corpus: Corpus) -> PairStore:
+        """Return the store of one corpus, nothing dropped."""
+        return self._store(
+            "corpus",
+            lambda: [self._part(corpus, read_pairs(corpus, self.find))],
+            keep_all=True,
+            content=self._content([corpus]),
+        )
+
+    def _train_store(self) -> PairStore:
         weighted = any(corpus.weight != 1.0 for corpus in self.data.train)  # then the sizes of its parts matter
         return self._store("train by part" if weighted else "train", self._train_parts, keep_all=False)
 
-    def evaluation(self, split: Split) -> dict[str, PairStore]:
-        """Return each corpus of val or test by its label, nothing dropped."""
-        if self.data.set:
-            maker, size = BUILT_IN[self.data.set], self.data.size if split == "train" else 0
-            return {self.data.set: self._store(split, lambda: [Part(maker(split, size))], keep_all=True)}
-        corpora: list[Corpus] = getattr(self.data, split)
-        if not corpora and split == "val":
-            return {
-                f"held out → {language}" if language else "held out": self._held_out(language)
-                for language in self.data.languages or [""]
-            }
-        if not corpora:
-            raise DataError(
-                f"the recipe has no {split} data; add {split} = {{…}} to [data], or give --source and --target"
-            )
-        labels = [corpus.label for corpus in corpora]
-        if len(set(labels)) < len(labels):  # val.en of two folders: their whole paths tell them apart
-            labels = [corpus.full_label for corpus in corpora]
-        return {label: self.corpus_store(corpus) for label, corpus in zip(labels, corpora, strict=True)}
+    def _built_in_stores(self, split: Split) -> dict[str, PairStore]:
+        pairs, size = BUILT_IN[self.data.set], self.data.size if split == "train" else 0
+        return {self.data.set: self._store(split, lambda: [Part(pairs(split, size))], keep_all=True)}
 
-    def corpus_store(self, corpus: Corpus) -> PairStore:
-        """Return the store of one corpus, nothing dropped."""
-        return self._store(
-            "corpus", lambda: [self._part(corpus, read_pairs(corpus, self.folders))], keep_all=True, files=[corpus]
-        )
+    def _file_stores(self, split: Split) -> dict[str, PairStore]:
+        return by_title(self.data.files(split), self.own_store)
 
-    def _held_out(self, language: str) -> PairStore:
-        def parts() -> Iterator[Part]:
-            chosen = (corpus for corpus in self.data.train if corpus.to == language)
-            return (self._part(corpus, self._divided(corpus, held_out=True)) for corpus in chosen)
-
-        return self._store(f"held out → {language}" if language else "held out", parts, keep_all=True)
+    def _held_out_stores(self) -> dict[str, PairStore]:
+        titles = {f"held out → {language}": language for language in self.data.languages} or {"held out": ""}
+        return {
+            title: self._store(title, partial(self._held_out_parts, language), keep_all=True)
+            for title, language in titles.items()
+        }
 
     def _store(
-        self, what: str, parts_of: Callable[[], Iterable[Part]], *, keep_all: bool, files: list[Corpus] | None = None
+        self, what: str, parts_of: Callable[[], Iterable[Part]], *, keep_all: bool, content: object = None
     ) -> PairStore:
         made_of = [what, keep_all, self.source_tokenizer.fingerprint, self.target_tokenizer.fingerprint]
 
@@ -186,84 +155,66 @@ class ParallelCorpora:
                 progress=lambda done: self.progress("tokenising", done),
             )
 
-        return PairStore.open(cached_folder(self._key("pairs", made_of, files), build))
+        return PairStore.open(cached_folder(self._key("pairs", made_of, content), build))
 
-    def _key(self, kind: str, parts: object, files: list[Corpus] | None = None) -> str:
-        """Return a name that changes with everything the contents depend on."""
+    # --- keys of the cache
+
+    @property
+    def _settings(self) -> list[object]:
         # Files count by their content; whether val has any decides whether pairs are held out of train.
         data = self.data.model_dump(exclude={"val", "test", "folder", "train"}) | {"divided": not self.data.val}
-        text = json.dumps([FORMAT, kind, data, parts, self._content(files)], sort_keys=True, default=str)
-        return f"{kind}-{hashlib.sha256(text.encode()).hexdigest()[:32]}"
+        # Runs from before there was one hash for all held out other pairs: they were not trained on these.
+        return [data | {"hold_out_hash": "blake2b"} if self.data.holds_out else data]
 
-    def _content(self, files: list[Corpus] | None) -> object:
-        if files is None:
-            return self._train_content
-        found = []
-        for corpus in files:
-            decisive = {"source_column", "target_column"}
-            decisive |= {key for key in ("swap", "to") if getattr(corpus, key)}  # a new key would make old caches anew
-            found.append(
-                [
-                    corpus.model_dump(include=decisive),
-                    Path(corpus.file).suffixes[-2:],
-                    content_hash(self._paths(corpus)),
-                ]
-            )
-        return found
-
-    @cached_property
-    def _train_content(self) -> object:
+    def _content_of_train(self) -> object:
         if self.data.set:
             import babel
 
             return [self.data.set, babel.__version__]
         return self._content(self.data.train)
 
-    def _paths(self, corpus: Corpus) -> list[Path]:
-        try:
-            return files_of(corpus, self.folders)
-        except DataError as error:
-            if self.data.folder in DOWNLOADS:
-                raise DataError(f"{error}\nThis set has a public home: jumok fetch {self.data.folder}") from None
-            raise
+    def _content(self, corpora: Sequence[Corpus]) -> object:
+        """Return what changes when the files of corpora, or the way they are read, do."""
+        found = []
+        for corpus in corpora:
+            decisive = {"source_column": corpus.source_column, "target_column": corpus.target_column}
+            decisive |= {"swap": True} if corpus.swap else {}  # a new key would make old caches anew
+            decisive |= {"to": corpus.to} if corpus.to else {}
+            found.append([decisive, Path(corpus.file).suffixes[-2:], content_hash(files_of(corpus, self.find))])
+        return found
+
+    # --- pairs
 
     def _train_parts(self, *, tagged: bool = True) -> Iterator[Part]:
         """Yield the training pairs corpus by corpus; their tags are not known before there is a tokenizer."""
         if self.data.set:
             yield Part(BUILT_IN[self.data.set]("train", self.data.size))
         for corpus in self.data.train:
-            pairs = self._pairs(corpus) if self.data.val else self._divided(corpus, held_out=False)
+            pairs = self._divided(corpus, held_out=False) if self.data.holds_out else read_pairs(corpus, self.find)
             yield self._part(corpus, pairs) if tagged else Part(pairs)
+
+    def _held_out_parts(self, language: str) -> Iterator[Part]:
+        chosen = (corpus for corpus in self.data.train if corpus.to == language)
+        return (self._part(corpus, self._divided(corpus, held_out=True)) for corpus in chosen)
 
     def _part(self, corpus: Corpus, pairs: Pairs) -> Part:
         return Part(pairs, self.source_tokenizer.tags.get(corpus.to))
 
-    def _pairs(self, corpus: Corpus) -> Pairs:
-        self._paths(corpus)
-        yield from read_pairs(corpus, self.folders)
-
     def _divided(self, corpus: Corpus, *, held_out: bool) -> Pairs:
         """Yield the held-out pairs of a corpus or the rest; pairs with the same source always fall on the same side."""
-        for pair in self._pairs(corpus):
-            if (self._lot(pair[_deciding_side(corpus)]) <= self._largest_lot_held_out) == held_out:
-                yield pair
-
-    def _lot(self, source: str) -> int:
-        """Return a number that looks random and depends on the source alone."""
-        return int.from_bytes(hashlib.sha256(tidy(source, self.data.lowercase).encode()).digest()[:8], "big")
+        return self._hold_out.part(
+            read_pairs(corpus, self.find), lambda pair: self._deciding_text(corpus, pair), held_out=held_out
+        )
 
     @cached_property
-    def _largest_lot_held_out(self) -> int:
-        """The sources with the smallest lots are held out, so that there are as many pairs as wanted."""
-        every = (self._lot(pair[_deciding_side(corpus)]) for corpus in self.data.train for pair in self._pairs(corpus))
-        lots = np.fromiter(every, dtype=np.uint64)
-        total = len(lots)
-        if total < 20:
-            raise DataError(f"{total} pairs are too few to hold some out for val; name val files in [data]")
-        wanted = self.data.hold_out or max(min(total // 20, 1000), 1)
-        if wanted >= total:
-            raise ConfigError(f"data.hold_out = {wanted:,} leaves nothing of {total:,} pairs to train on")
-        return int(np.partition(lots, wanted - 1)[wanted - 1])
+    def _hold_out(self) -> HoldOut:
+        every = (
+            self._deciding_text(corpus, pair) for corpus in self.data.train for pair in read_pairs(corpus, self.find)
+        )
+        return HoldOut.count(every, self.data.hold_out, most=MOST_HELD_OUT, unit="pairs", least=LEAST_DIVIDED)
+
+    def _deciding_text(self, corpus: Corpus, pair: tuple[str, str]) -> str:
+        return tidy(pair[_deciding_side(corpus)], self.data.lowercase)
 
 
 def _deciding_side(corpus: Corpus) -> int:

@@ -1,20 +1,20 @@
 """Where text comes from: a recipe's corpora as pairs, documents, or texts with classes.
 
-Corpus (of a recipe) → find_file → read_pairs → (source, target) strings, streamed → tidy
-TextFile → find_file → read_documents → strings, their line breaks kept → clean
+Corpus (of a recipe) → find → read_pairs → (source, target) strings, streamed → tidy
+TextFile → find → read_documents → strings, their line breaks kept → clean
 Whatever is wrong with a file ends in a DataError that says what to do; rows are never skipped in silence.
 """
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import zip_longest
 from pathlib import Path
 
 import numpy as np
 
 from jumok.config import Corpus, LabelledFile, TextFile
-from jumok.data.files import find_file, read_lines
+from jumok.data.files import Find, read_lines
 from jumok.data.tables import TABLE_SUFFIXES, read_columns
 from jumok.errors import ConfigError, DataError, did_you_mean
 
@@ -37,23 +37,23 @@ def clean(text: str, lowercase: bool = False) -> str:
     return unicodedata.normalize("NFC", text.lower() if lowercase else text)
 
 
-def read_pairs(corpus: Corpus, folders: Sequence[Path]) -> Iterator[Pair]:
+def read_pairs(corpus: Corpus, find: Find) -> Iterator[Pair]:
     """Yield the (source, target) pairs of a corpus as they stand in its files, or backwards where it says so."""
-    pairs = _as_they_stand(corpus, folders)
+    pairs = _as_they_stand(corpus, find)
     yield from ((target, source) for source, target in pairs) if corpus.swap else pairs
 
 
-def files_of(corpus: Corpus, folders: Sequence[Path]) -> list[Path]:
+def files_of(corpus: Corpus, find: Find) -> list[Path]:
     """Return the files that a corpus is read from: its table, or those of source and target."""
     if corpus.set:
         if corpus.set not in TABLES:
             raise ConfigError(f"set = '{corpus.set}' is no built-in table; {did_you_mean(corpus.set, TABLES)}")
         return [TABLES[corpus.set]]
-    return [find_file(name, folders) for name in ([corpus.file] if corpus.file else [corpus.source, corpus.target])]
+    return [find(name) for name in ([corpus.file] if corpus.file else [corpus.source, corpus.target])]
 
 
-def _as_they_stand(corpus: Corpus, folders: Sequence[Path]) -> Iterator[Pair]:
-    path, *target_file = files_of(corpus, folders)
+def _as_they_stand(corpus: Corpus, find: Find) -> Iterator[Pair]:
+    path, *target_file = files_of(corpus, find)
     if target_file:
         yield from _read_two_files(path, target_file[0])
         return
@@ -66,9 +66,9 @@ def _as_they_stand(corpus: Corpus, folders: Sequence[Path]) -> Iterator[Pair]:
         raise DataError(f"{path} holds no pairs; a table with at least one row is needed.")
 
 
-def read_documents(file: TextFile, folders: Sequence[Path], *, documents: str) -> Iterator[str]:
+def read_documents(file: TextFile, find: Find, *, documents: str) -> Iterator[str]:
     """Yield the documents of plain text (the file, its paragraphs or its lines) or of a table's column (its rows)."""
-    path = find_file(file.file, folders)
+    path = find(file.file)
     if path.name.lower().removesuffix(".gz").endswith(TABLE_SUFFIXES):
         yield from (text for (text,) in read_columns(path, {"column": file.column}))
     elif documents == "line":
@@ -83,9 +83,9 @@ def read_documents(file: TextFile, folders: Sequence[Path], *, documents: str) -
         yield "\n".join([*lines, ""]) if documents == "file" else "\n".join(lines)
 
 
-def read_labelled(file: LabelledFile, folders: Sequence[Path]) -> Iterator[tuple[str, str, str]]:
+def read_labelled(file: LabelledFile, find: Find) -> Iterator[tuple[str, str, str]]:
     """Yield text, second text (empty where there is none) and class of each row of a table."""
-    path = find_file(file.file, folders)
+    path = find(file.file)
     columns = {"text": file.text, "second": file.second, "label": file.label}
     if file.second == "":
         del columns["second"]

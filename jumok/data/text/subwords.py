@@ -15,16 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from jumok.cache import cached_folder
-from jumok.data.store import TokenSide, map_array
+from jumok.cache import cache_key, cached_folder
+from jumok.data.store import TokenSide, array_hash, map_array, refuse_damage
 from jumok.data.text.tokenizer import SPECIALS, TAG, UNKNOWN, Tokenizer
-from jumok.errors import ConfigError, DataError
+from jumok.errors import ConfigError
 
 VARIANTS = 16
 SHARPNESS = 0.0225  # of unigram sampling, see _sample_unigram
 FORMAT = 1
 CHUNK = 1 << 20  # tokens, or table cells, worked on at once
-Progress = Callable[[int, int], None]
+WordsDone = Callable[[int, int], None]  # words cut so far, and words in all
 Words = list[tuple[int, ...]]
 Variants = Iterator[tuple[int, list[list[int]]]]
 Lattice = list[list[tuple[float, int, int]]]
@@ -43,7 +43,7 @@ class SubwordSampler:
         seed: int,
         *,
         longest: int = 0,
-        progress: Progress | None = None,
+        progress: WordsDone | None = None,
     ) -> None:
         """Prepare sampling.
 
@@ -60,30 +60,25 @@ class SubwordSampler:
     def epoch(self, epoch: int) -> TokenSide:
         """Return the side as epoch sees it."""
         if not self._table:
-            self._table = self._open(cached_folder(f"subwords-{self._key()}", self._build))
+            self._table = self._open(cached_folder(self._key(), self._build))
         digest = hashlib.blake2b(f"{self._seed} {epoch}".encode(), digest_size=8).digest()
         key = np.uint64(int.from_bytes(digest, "little"))
         return SampledSide(self._table, key=key, longest=self._longest, kind=self._side.ids.dtype)
 
     def _open(self, folder: Path) -> dict[str, np.ndarray]:
-        try:
+        with refuse_damage(folder, "the table of subwords"):
             table = {name: map_array(folder / name, kind) for name, kind in _FILES.items()}
             whole = len(table["starts"]) == len(table["lengths"]) and len(table["ids"]) == table["lengths"].sum()
             whole = whole and len(table["word_offsets"]) == len(self._side) + 1
             whole = whole and len(table["occurrences"]) == table["word_offsets"][-1]
-        except (OSError, ValueError):
-            whole = False
-        if not whole:
-            raise DataError(
-                f"the table of subwords in {folder} is damaged; run jumok cache --clear, and it is made again."
-            )
+            if not whole:
+                raise ValueError("a file is cut off")
         return table
 
     def _key(self) -> str:
-        digest = hashlib.sha256(f"{FORMAT} {VARIANTS} {self._rate!r} {self._tokenizer.fingerprint}".encode())
-        for array in (self._side.ids, self._side.words, self._side.offsets):
-            digest.update(np.ascontiguousarray(array).data)
-        return digest.hexdigest()[:32]
+        assert self._side.words is not None
+        content = array_hash(self._side.ids, self._side.words, self._side.offsets)
+        return cache_key("subwords", VARIANTS, self._rate, self._tokenizer.fingerprint, content, format=FORMAT)
 
     def _build(self, folder: Path) -> None:
         with open(folder / "occurrences", "wb") as file:

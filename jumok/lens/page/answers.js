@@ -1,22 +1,21 @@
 // The n best answers of the search, with their scores.
-import { decimal, make } from "./build.js";
+import { make } from "./elements.js";
+import { decimal } from "./formats.js";
+import { Panel } from "./panel.js";
 
-export class Answers {
+const SCORES = "Scores are log-probabilities, divided by length; nearer to 0 is likelier. The first is the one shown.";
+
+export class Answers extends Panel {
   constructor(host, state) {
-    this.state = state;
-    this.host = make("div", { class: "answers" });
-    host.append(this.host);
+    super(host, state, "answers");
   }
 
   show() {
     const { answers } = this.state.run;
-    if (!answers.length) {
-      this.host.replaceChildren(make("p", { class: "note", text: "This record has no answers: it is of a forward pass alone." }));
-      return;
-    }
-    const rows = answers.map(({ text, score }, number) => make("li", { class: number ? "" : "best" }, make("span", { class: "said", text: text || "(nothing)" }), make("span", { class: "number", text: decimal(score) })));
-    this.host.replaceChildren(make("p", { class: "why", text: "Scores are log-probabilities, divided by length; nearer to 0 is likelier. The first is the one shown." }), make("ol", {}, ...rows));
+    if (!answers.length) return this.showNote("This record has no answers: it is of one forward pass.");
+    const rows = answers.map(({ text, score }, number) => make("li", { class: number ? "" : "best" },
+      make("span", { class: "answer", text: text || "(nothing)" }),
+      make("span", { class: "number", text: decimal(score) })));
+    this.host.replaceChildren(make("p", { class: "remark", text: SCORES }), make("ol", {}, ...rows));
   }
-
-  light() {}
 }

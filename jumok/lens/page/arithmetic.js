@@ -1,4 +1,4 @@
-// One look of one head, done again from the queries, keys and values of that very forward pass.
+// The attention of one query in one head, computed again from the queries, keys and values of that very forward pass.
 
 function vector(array, ...place) {
   const width = array.shape.at(-1);
@@ -8,22 +8,27 @@ function vector(array, ...place) {
 }
 
 // Every number between the query of a token and the layer's output for it; weights are the record's own.
-export function lookOf(map, head, token) {
-  const { parts } = map;
-  const query = vector(parts.query, head, token);
-  const looks = Array.from({ length: map.columns }, (_, place) => {
-    const key = vector(parts.key, head, place);
-    const score = parts.vector ? additive(query, key, parts.vector.values) : dot(query, key);
+export function attentionOf(map, head, token) {
+  const { details } = map, query = vector(details.query, head, token);
+  const keys = Array.from({ length: map.columns }, (_, place) => {
+    const key = vector(details.key, head, place);
+    const score = details.vector ? additive(query, key, details.vector.values) : dot(query, key);
     return {
-      place, key, score,
-      scaled: score * parts.scale,
-      allowed: parts.mask ? Boolean(vector(parts.mask, token)[place]) : true,
-      weight: map.weights[(head * map.rows + token) * map.columns + place],
-      value: vector(parts.value, head, place),
+      key,
+      score,
+      scaled: score * details.scale,
+      isAllowed: details.mask ? Boolean(vector(details.mask, token)[place]) : true,
+      weight: weightAt(map, head, token, place),
+      value: vector(details.value, head, place),
     };
   });
   const sums = Array.from({ length: map.heads }, (_, number) => sumOfValues(map, number, token));
-  return { query, looks, sum: sums[head], joined: sums, output: vector(parts.output, token), scale: parts.scale, isAdditive: Boolean(parts.vector) };
+  const output = vector(details.output, token);
+  return { query, keys, sums, sum: sums[head], output, scale: details.scale, isAdditive: Boolean(details.vector) };
+}
+
+function weightAt(map, head, token, place) {
+  return map.weights[(head * map.rows + token) * map.columns + place];
 }
 
 function dot(one, other) {
@@ -35,11 +40,10 @@ function additive(query, key, weights) {
 }
 
 function sumOfValues(map, head, token) {
-  const width = map.parts.value.shape.at(-1);
-  const sum = new Float64Array(width);
+  const { value } = map.details, sum = new Float64Array(value.shape.at(-1));
   for (let place = 0; place < map.columns; place++) {
-    const weight = map.weights[(head * map.rows + token) * map.columns + place];
-    vector(map.parts.value, head, place).forEach((value, number) => (sum[number] += weight * value));
+    const weight = weightAt(map, head, token, place);
+    vector(value, head, place).forEach((one, number) => (sum[number] += weight * one));
   }
   return sum;
 }

@@ -1,37 +1,48 @@
-// Runs side by side on one sentence: each with its words, which light up by themselves.
-import { decimal, make } from "./build.js";
+// Runs side by side on one sentence: each a card with its words, which light up by themselves.
 import { weightColours } from "./colour.js";
-import { pixels } from "./pen.js";
-import { seenOf } from "./seen.js";
+import { make } from "./elements.js";
+import { decimal } from "./formats.js";
+import { Panel } from "./panel.js";
+import { pixels } from "./renderers.js";
+import { selectionOf } from "./selection.js";
 import { Words } from "./words.js";
 
-export class Compare {
+export class Compare extends Panel {
   constructor(host, state) {
-    this.state = state;
-    this.host = make("div", { class: "runs" });
-    host.append(this.host);
+    super(host, state, "runs");
   }
 
   show() {
-    const { runs, choice } = this.state;
-    this.host.replaceChildren(...runs.map((run, number) => {
-      const seen = seenOf(run, { ...choice, layer: 0, heads: [] });
-      const best = run.answers[0];
-      const card = make("article", { class: number === choice.run ? "card chosen" : "card", "data-run": number, "aria-label": run.name },
-        make("h3", {}, make("button", { class: "runname", text: run.name, title: "show this run above", onclick: () => this.state.set({ run: number }) })),
-        make("p", { class: "said", text: run.answer }),
-        best ? make("p", { class: "why", text: `score ${decimal(best.score)}` }) : null);
-      let pinned = null;
-      const words = new Words(card, {
-        point: (side, place) => words.light(place === null ? held() : { side, place }, pinned),
-        pin: (place) => { pinned = place === pinned ? null : place; words.light(held(), pinned); },
-      });
-      const held = () => (pinned === null ? null : { side: "query", place: pinned });
-      words.show(seen);
-      if (seen.grid) card.append(make("div", { class: "thumb still" }, pixels(seen.grid, weightColours())));
-      return card;
-    }));
+    this.host.replaceChildren(...this.state.runs.map((run, number) => this.#card(run, number)));
   }
 
-  light() {}
+  #card(run, number) {
+    const { settings, set } = this.state, [best] = run.answers, isChosen = number === settings.run;
+    const title = "show this run above", choose = () => set({ run: number });
+    const properties = { class: isChosen ? "card chosen" : "card", "data-run": number, "aria-label": run.name };
+    const card = make("article", properties,
+      make("h3", {}, make("button", { class: "run-name", text: run.name, title, onclick: choose })),
+      make("p", { class: "answer", text: run.answer }),
+      best ? make("p", { class: "remark", text: `score ${decimal(best.score)}` }) : null);
+    const selection = selectionOf(run, { ...settings, layer: 0, heads: [] });
+    showWords(card, selection);
+    if (selection.matrix) {
+      card.append(make("div", { class: "thumbnail still" }, pixels(selection.matrix, weightColours())));
+    }
+    return card;
+  }
+}
+
+// Words with a pointer and a pin of their own.
+function showWords(card, selection) {
+  let pinned = null;
+  const held = () => (pinned === null ? null : { side: "query", place: pinned });
+  const words = new Words(card, {
+    point: (side, place) => words.light(place === null ? held() : { side, place }, pinned),
+    pin: (place) => {
+      pinned = place === pinned ? null : place;
+      words.light(held(), pinned);
+    },
+  });
+  words.show(selection);
 }

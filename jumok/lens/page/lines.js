@@ -1,36 +1,43 @@
-// Lines between words, all at once: keys on the left, queries on the right, a colour a head.
-import { make } from "./build.js";
-import { headColour, inkOf, shadeOf } from "./colour.js";
-import { CanvasPen, widthOf } from "./pen.js";
-import { columnOf, rowOf } from "./weights.js";
+// Lines between words, all at once: keys on the left, queries on the right, one colour per head.
+import { headColour, styleOf, shadeOf } from "./colour.js";
+import { make } from "./elements.js";
+import { Panel } from "./panel.js";
+import { CanvasRenderer, widestOf } from "./renderers.js";
+import { weightsOf } from "./weights.js";
 
-const ROW = 24, FAINT = 0.02, GAP = 10;
+const ROW = 24, FAINT = 0.02, SPACE = 10;
+const DESCRIPTION = "lines from each word to the words it looks at; the list of words above tells the same in numbers";
 
-export class Lines {
+export class Lines extends Panel {
   constructor(host, state) {
-    this.state = state;
+    super(host, state, "figure");
     this.base = make("canvas", { role: "img" });
     this.above = make("canvas", { class: "above", "aria-hidden": "true" });
-    this.frame = make("div", { class: "figure" }, this.base, this.above);
-    host.append(this.frame);
-    this.frame.addEventListener("pointermove", (event) => this.#point(event));
-    this.frame.addEventListener("pointerleave", () => state.point("query", null));
-    this.frame.addEventListener("click", (event) => { const found = this.#at(event); if (found?.side === "query") state.pin(found.place); });
+    this.host.append(this.base, this.above);
+    this.host.addEventListener("pointermove", (event) => {
+      const found = this.#at(event);
+      if (found) state.point(found.side, found.place);
+    });
+    this.host.addEventListener("pointerleave", () => state.point("query", null));
+    this.host.addEventListener("click", (event) => {
+      const found = this.#at(event);
+      if (found?.side === "query") state.pin(found.place);
+    });
   }
 
-  // The frame is as wide as its column; a sentence sets the height.
-  size(width = this.frame.clientWidth) {
-    const { keys, queries } = this.state.seen;
+  // The figure is as wide as its column; a sentence sets the height.
+  size(width = this.host.clientWidth) {
+    const { keys, queries } = this.state.selection;
     return { width: Math.min(width, 860), height: ROW * Math.max(keys.length, queries.length, 1) + 8 };
   }
 
-  draw(pen, size, only = null) {
-    const { keys, queries, heads, grid } = this.state.seen;
-    if (!grid) return;
-    const widest = (items) => Math.min(Math.max(0, ...items.map((item) => widthOf(item.shown))), size.width / 3);
-    const left = widest(keys) + GAP, right = size.width - widest(queries) - GAP;
-    const ink = inkOf("ink"), middle = (place) => 4 + ROW * (place + 0.5);
-    for (const { head, grid: own } of heads) {
+  // only: the word whose lines are drawn; null: all.
+  draw(renderer, size, only = null) {
+    const { keys, queries, heads, matrix } = this.state.selection;
+    if (!matrix) return;
+    const widest = (items) => Math.min(widestOf(items.map((item) => item.shown)), size.width / 3);
+    const left = widest(keys) + SPACE, right = size.width - widest(queries) - SPACE;
+    for (const { head, matrix: own } of heads) {
       const colour = headColour(head);
       const [firstQuery, lastQuery] = only?.side === "query" ? [only.place, only.place + 1] : [0, own.rows];
       const [firstKey, lastKey] = only?.side === "key" ? [only.place, only.place + 1] : [0, own.columns];
@@ -38,26 +45,27 @@ export class Lines {
         for (let key = firstKey; key < lastKey; key++) {
           const weight = own.values[query * own.columns + key];
           if (weight < FAINT) continue;
-          pen.curve(left, middle(key), right, middle(query), { colour, alpha: Math.min(1, 0.08 + 0.9 * weight), thickness: 0.6 + 2.6 * weight });
+          const look = { colour, alpha: Math.min(1, 0.08 + 0.9 * weight), thickness: 0.6 + 2.6 * weight };
+          renderer.curve(left, middle(key), right, middle(query), look);
         }
       }
     }
-    const weights = !only ? null : only.side === "query" ? rowOf(grid, only.place) : columnOf(grid, only.place);
+    const weights = only && weightsOf(matrix, only), colour = styleOf("ink");
     const write = (items, side, x, align) => items.forEach((item, place) => {
       const near = only && only.side !== side ? shadeOf(weights[place]) : only ? Number(only.place === place) : 1;
       if (only && near < 0.15) return;
-      pen.text(x, middle(place), item.shown, { colour: ink, align, weight: only && near > 0.5 ? 650 : 400 });
+      renderer.text(x, middle(place), item.shown, { colour, align, weight: only && near > 0.5 ? 650 : 400 });
     });
-    write(keys, "key", left - GAP / 2, "right");
-    write(queries, "query", right + GAP / 2, "left");
+    write(keys, "key", left - SPACE / 2, "right");
+    write(queries, "query", right + SPACE / 2, "left");
   }
 
   show() {
     const size = this.size();
-    this.draw(new CanvasPen(this.base, size.width, size.height), size);
+    this.draw(new CanvasRenderer(this.base, size.width, size.height), size);
     this.shown = size;
-    this.pen = new CanvasPen(this.above, size.width, size.height);
-    this.base.setAttribute("aria-label", "lines from each word to the words it looks at; the list of words above tells the same in numbers");
+    this.renderer = new CanvasRenderer(this.above, size.width, size.height);
+    this.base.setAttribute("aria-label", DESCRIPTION);
     this.light();
   }
 
@@ -65,20 +73,19 @@ export class Lines {
   light() {
     const { pointed } = this.state;
     this.base.style.opacity = pointed ? 0.16 : 1;
-    this.pen.clear();
-    if (pointed) this.draw(this.pen, this.shown, pointed);
+    this.renderer.clear();
+    if (pointed) this.draw(this.renderer, this.shown, pointed);
   }
 
   #at(event) {
     const box = this.base.getBoundingClientRect();
     const place = Math.floor((event.clientY - box.top - 4) / ROW);
     const side = event.clientX - box.left < box.width / 2 ? "key" : "query";
-    const items = side === "key" ? this.state.seen.keys : this.state.seen.queries;
+    const items = side === "key" ? this.state.selection.keys : this.state.selection.queries;
     return place >= 0 && place < items.length ? { side, place } : null;
   }
+}
 
-  #point(event) {
-    const found = this.#at(event);
-    if (found) this.state.point(found.side, found.place);
-  }
+function middle(place) {
+  return 4 + ROW * (place + 0.5);
 }

@@ -1,4 +1,4 @@
-// The record as the page uses it: JSON and unpacked arrays → runs with maps, sides and what was said.
+// The record as the page uses it: JSON and unpacked arrays become runs with maps, sides and answers.
 
 export function readRuns(data, arrays) {
   return data.runs.map((run) => {
@@ -7,8 +7,8 @@ export function readRuns(data, arrays) {
       const { shape, values } = arrays[map.weights];
       counts[map.kind] = (counts[map.kind] ?? 0) + 1;
       const [heads, rows, columns] = shape;
-      const parts = map.parts && withArrays(map.parts, arrays);
-      return { ...map, number: counts[map.kind], heads, rows, columns, weights: values, parts };
+      const details = map.details && withArrays(map.details, arrays);
+      return { ...map, number: counts[map.kind], heads, rows, columns, weights: values, details };
     });
     const positions = run.positions.map((one) => ({ ...one, table: arrays[one.table] }));
     const kinds = [...new Set(maps.map((map) => map.kind))];
@@ -17,15 +17,15 @@ export function readRuns(data, arrays) {
   });
 }
 
-function withArrays(parts, arrays) {
-  const found = { scale: parts.scale };
+function withArrays(details, arrays) {
+  const found = { scale: details.scale };
   for (const name of ["query", "key", "value", "output", "mask", "vector"]) {
-    found[name] = parts[name] === null ? null : arrays[parts[name]];
+    found[name] = details[name] === null ? null : arrays[details[name]];
   }
   return found;
 }
 
-// The tokens of a side, or its words: each knows its label, its tokens, and whether it is the end.
+// The tokens of a side, or its words: each knows its label, its tokens, and whether it is the end token.
 export function itemsOf(side, words) {
   const grouped = words && side.inWords;
   const items = [];
@@ -35,18 +35,25 @@ export function itemsOf(side, words) {
     items[number].label += label;
     items[number].tokens.push(place);
   });
-  const known = side.words.length > 0;
-  return items.map((item) => ({
-    ...item,
-    label: grouped ? whole(item.label) : item.label,
-    shown: spaced(grouped ? whole(item.label) : item.label),
-    joins: known && !grouped && item.tokens[0] > 0 && side.words[item.tokens[0]] === side.words[item.tokens[0] - 1],
-    isEnd: item.label === "[END]",
-  }));
+  return items.map(({ label, tokens }) => {
+    const [first] = tokens, whole = grouped ? decoded(label) : label;
+    return {
+      label: whole,
+      tokens,
+      shown: spaced(whole),
+      continues: side.words.length > 0 && !grouped && first > 0 && side.words[first] === side.words[first - 1],
+      isEnd: label === "[END]",
+    };
+  });
 }
 
-// Pieces of characters are named by their bytes; together they may be characters again.
-function whole(label) {
+// The places of the end token among a side's items.
+export function endsOf(items) {
+  return new Set(items.flatMap((item, place) => (item.isEnd ? [place] : [])));
+}
+
+// Parts of a character are named by their bytes; together they may be the character again.
+function decoded(label) {
   return label.replace(/(?:<[89A-F][0-9A-F]>)+/g, (named) => {
     const bytes = Uint8Array.from(named.match(/[0-9A-F]{2}/g), (byte) => parseInt(byte, 16));
     try {

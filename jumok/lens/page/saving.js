@@ -1,37 +1,47 @@
 // A figure as a file: PNG at twice its size, or SVG.
-import { inkOf } from "./colour.js";
-import { CanvasPen, SvgPen } from "./pen.js";
+import { styleOf } from "./colour.js";
+import { make } from "./elements.js";
+import { CanvasRenderer, SvgRenderer } from "./renderers.js";
 
-export function save(figure, kind, name) {
-  const size = figure.size(900), margin = 16;
-  const width = size.width + 2 * margin, height = size.height + 2 * margin;
+const WIDTH = 900, MARGIN = 16;
+
+// Buttons that save a figure; chosen() gives the figure and the file's name without its ending.
+export function saveButtons(id, what, chosen) {
+  const buttons = ["png", "svg"].map((kind) => make("button", {
+    id: `${id}-${kind}`, class: "plain-button", text: kind.toUpperCase(),
+    "aria-label": `save ${what}as ${kind.toUpperCase()}`, onclick: () => save(kind, ...chosen()),
+  }));
+  return make("div", { id: `${id}-buttons`, class: "save-buttons" }, ...buttons);
+}
+
+function save(kind, figure, name) {
+  const size = figure.size(WIDTH), width = size.width + 2 * MARGIN, height = size.height + 2 * MARGIN;
   if (kind === "svg") {
-    const pen = new SvgPen(width, height);
-    fill(pen, figure, size, margin, width, height);
-    const address = URL.createObjectURL(new Blob([pen.toString()], { type: "image/svg+xml" }));
+    const renderer = new SvgRenderer(width, height);
+    drawInside(renderer, figure, size, width, height);
+    const address = URL.createObjectURL(new Blob([renderer.toString()], { type: "image/svg+xml" }));
     download(address, `${name}.svg`);
     setTimeout(() => URL.revokeObjectURL(address), 60000); // a busy browser may take seconds to begin
     return;
   }
   const canvas = document.createElement("canvas");
-  const pen = new CanvasPen(canvas, width, height, 2);
-  fill(pen, figure, size, margin, width, height);
+  drawInside(new CanvasRenderer(canvas, width, height, 2), figure, size, width, height);
   download(canvas.toDataURL("image/png"), `${name}.png`); // at once; toBlob waits until a busy browser is idle
 }
 
-function fill(pen, figure, size, margin, width, height) {
-  pen.rectangle(0, 0, width, height, inkOf("paper"));
-  figure.draw(shifted(pen, margin), size);
+function drawInside(renderer, figure, size, width, height) {
+  renderer.rectangle(0, 0, width, height, styleOf("paper"));
+  figure.draw(shifted(renderer, MARGIN), size);
 }
 
-// The same pen with its corner moved in.
-function shifted(pen, by) {
+// The same renderer with its corner moved in.
+function shifted(renderer, by) {
   return {
-    rectangle: (x, y, ...rest) => pen.rectangle(x + by, y + by, ...rest),
-    curve: (x1, y1, x2, y2, look) => pen.curve(x1 + by, y1 + by, x2 + by, y2 + by, look),
-    text: (x, y, ...rest) => pen.text(x + by, y + by, ...rest),
-    image: (x, y, ...rest) => pen.image(x + by, y + by, ...rest),
-    cells: (x, y, ...rest) => pen.cells(x + by, y + by, ...rest),
+    rectangle: (x, y, ...rest) => renderer.rectangle(x + by, y + by, ...rest),
+    curve: (x1, y1, x2, y2, look) => renderer.curve(x1 + by, y1 + by, x2 + by, y2 + by, look),
+    text: (x, y, ...rest) => renderer.text(x + by, y + by, ...rest),
+    image: (x, y, ...rest) => renderer.image(x + by, y + by, ...rest),
+    cells: (x, y, ...rest) => renderer.cells(x + by, y + by, ...rest),
   };
 }
 

@@ -1,35 +1,34 @@
-// What the viewer has chosen and points at. Parts of the page listen: "change" redraws, "point" only lights up.
-import { defaultKind, fitted, seenOf } from "./seen.js";
+// What the viewer has set and points at. Views listen: "change" draws them again, "point" only lights them up.
+import { defaultKind, fitSettings, selectionOf } from "./selection.js";
 
-export function makeState(runs, { words = false, runsAre = "run", rolls = true, tab = runs.length > 1 ? "compare" : "lines" }) {
+// runsName is what the runs are called; canRollOut says whether rollout can be chosen: it needs the encoder's maps.
+export function makeState(runs, { words = false, tab, runsName = "run", canRollOut = true }) {
   const listeners = { change: [], point: [] };
-  let choice = {
-    run: 0, kind: defaultKind(runs[0]), layer: 0, heads: [], how: "mean", words, hideEnd: false,
-    tab, written: null,
-  };
-  let seen = seenOf(runs[0], choice);
+  const kind = defaultKind(runs[0]);
+  let settings = { run: 0, kind, layer: 0, heads: [], combine: "mean", words, hideEnd: false, tab, written: null };
+  let selection = selectionOf(runs[0], settings);
   let pointed = null, pinned = null;
   const tell = (event) => listeners[event].forEach((listener) => listener());
 
   return {
     runs,
-    runsAre, // what the runs are called
-    rolls, // whether there is a rollout to choose: it needs the encoder's maps
-    get choice() { return choice; },
-    get seen() { return seen; },
-    get run() { return runs[choice.run]; },
+    runsName,
+    canRollOut,
+    get settings() { return settings; },
+    get selection() { return selection; },
+    get run() { return runs[settings.run]; },
     get pinned() { return pinned; },
     // { side: "query" or "key", place }, or null: what is pointed at, else what is pinned.
     get pointed() { return pointed ?? (pinned === null ? null : { side: "query", place: pinned }); },
     on(event, listener) { listeners[event].push(listener); },
     set(changes) {
-      const before = choice;
-      const run = runs[changes.run ?? choice.run];
-      choice = fitted(run, { ...choice, ...changes });
-      if (Object.keys(changes).some((name) => name !== "tab")) seen = seenOf(run, choice);
-      const others = before.kind !== choice.kind || before.words !== choice.words || before.run !== choice.run;
-      if (others || pinned >= seen.queries.length) pinned = null;
-      if (others) choice.written = null;
+      const before = settings;
+      const run = runs[changes.run ?? settings.run];
+      settings = fitSettings(run, { ...settings, ...changes });
+      if (Object.keys(changes).some((name) => name !== "tab")) selection = selectionOf(run, settings);
+      const hasOthers = ["kind", "words", "run"].some((name) => before[name] !== settings[name]); // other words
+      if (hasOthers || pinned >= selection.queries.length) pinned = null;
+      if (hasOthers) settings.written = null;
       pointed = null;
       tell("change");
       tell("point");
@@ -46,8 +45,8 @@ export function makeState(runs, { words = false, runsAre = "run", rolls = true, 
     },
     // Words written so far: the rest is faded, and the newest is pinned.
     write(count) {
-      choice.written = count >= seen.queries.length ? null : count;
-      pinned = count > 0 ? Math.min(count, seen.queries.length) - 1 : null;
+      settings.written = count >= selection.queries.length ? null : count;
+      pinned = count > 0 ? Math.min(count, selection.queries.length) - 1 : null;
       pointed = null;
       tell("point");
     },

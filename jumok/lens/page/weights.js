@@ -1,23 +1,23 @@
-// Sums over attention weights. A grid is { rows, columns, values }, its values row by row: queries are rows, keys columns.
+// Sums over attention weights. A matrix is { rows, columns, values }: a row per query, a column per key.
 
-function emptyGrid(rows, columns) {
+function emptyMatrix(rows, columns) {
   return { rows, columns, values: new Float64Array(rows * columns) };
 }
 
-export function gridOfHead(map, head) {
+export function headMatrix(map, head) {
   const size = map.rows * map.columns;
   return { rows: map.rows, columns: map.columns, values: map.weights.subarray(head * size, (head + 1) * size) };
 }
 
-// Words of pieces: a word is looked at as much as its pieces together, and looks where its pieces do on average.
-export function merged(grid, queries, keys) {
-  if (queries.length === grid.rows && keys.length === grid.columns) return grid; // a piece each
-  const whole = emptyGrid(queries.length, keys.length);
+// Words of subwords: a word is looked at as much as its subwords together, and looks where they do on average.
+export function merged(matrix, queries, keys) {
+  if (queries.length === matrix.rows && keys.length === matrix.columns) return matrix; // each word is one subword
+  const whole = emptyMatrix(queries.length, keys.length);
   queries.forEach((query, row) => {
     for (const token of query.tokens) {
       keys.forEach((key, column) => {
         let sum = 0;
-        for (const place of key.tokens) sum += grid.values[token * grid.columns + place];
+        for (const place of key.tokens) sum += matrix.values[token * matrix.columns + place];
         whole.values[row * keys.length + column] += sum / query.tokens.length;
       });
     }
@@ -26,32 +26,34 @@ export function merged(grid, queries, keys) {
 }
 
 // Rows that sum to 1 again after keys were left out; a row that has lost everything stays empty.
-export function renormalised(grid) {
-  const whole = emptyGrid(grid.rows, grid.columns);
-  for (let row = 0; row < grid.rows; row++) {
-    const own = rowOf(grid, row);
+export function renormalised(matrix) {
+  const whole = emptyMatrix(matrix.rows, matrix.columns);
+  for (let row = 0; row < matrix.rows; row++) {
+    const own = rowOf(matrix, row);
     const sum = own.reduce((total, weight) => total + weight, 0);
-    if (sum > 0) own.forEach((weight, column) => (whole.values[row * grid.columns + column] = weight / sum));
+    if (sum > 0) own.forEach((weight, column) => (whole.values[row * matrix.columns + column] = weight / sum));
   }
   return whole;
 }
 
-export function meanOf(grids) {
-  return joined(grids, (one, other) => one + other, 1 / grids.length);
+export function meanOf(matrices) {
+  return joined(matrices, (one, other) => one + other, 1 / matrices.length);
 }
 
-export function strongestOf(grids) {
-  return joined(grids, Math.max, 1);
+export function maximumOf(matrices) {
+  return joined(matrices, Math.max, 1);
 }
 
-function joined(grids, join, factor) {
-  const whole = emptyGrid(grids[0].rows, grids[0].columns);
-  for (const grid of grids) for (let i = 0; i < grid.values.length; i++) whole.values[i] = join(whole.values[i], grid.values[i]);
-  for (let i = 0; i < whole.values.length; i++) whole.values[i] *= factor;
+function joined(matrices, join, factor) {
+  const whole = emptyMatrix(matrices[0].rows, matrices[0].columns), { values } = whole;
+  for (const matrix of matrices) {
+    for (let i = 0; i < values.length; i++) values[i] = join(values[i], matrix.values[i]);
+  }
+  for (let i = 0; i < values.length; i++) values[i] *= factor;
   return whole;
 }
 
-// Attention rollout (Abnar, Zuidema 2020): half of a state comes through the residual connection, half through its heads.
+// Attention rollout (Abnar, Zuidema 2020): half of a state comes by the residual connection, half by the heads.
 export function rollout(maps) {
   let whole = null;
   for (const map of maps) {
@@ -64,7 +66,7 @@ export function rollout(maps) {
   return whole;
 }
 
-// What a decoder sees of the source are encoder states, so its looks are followed through the encoder as well.
+// A decoder's cross-attention sees encoder states, so its weights are followed through the encoder as well.
 export function rolledOut(run, kind) {
   const maps = run.maps.filter((map) => map.kind === kind);
   if (kind !== "cross" && kind !== "recurrent") return rollout(maps);
@@ -74,11 +76,11 @@ export function rolledOut(run, kind) {
 }
 
 export function headsOf(map) {
-  return Array.from({ length: map.heads }, (_, head) => gridOfHead(map, head));
+  return Array.from({ length: map.heads }, (_, head) => headMatrix(map, head));
 }
 
 function product(left, right) {
-  const whole = emptyGrid(left.rows, right.columns);
+  const whole = emptyMatrix(left.rows, right.columns);
   for (let row = 0; row < left.rows; row++) {
     for (let inner = 0; inner < left.columns; inner++) {
       const factor = left.values[row * left.columns + inner];
@@ -91,32 +93,39 @@ function product(left, right) {
   return whole;
 }
 
-export function rowOf(grid, row) {
-  return grid.values.subarray(row * grid.columns, (row + 1) * grid.columns);
+export function rowOf(matrix, row) {
+  return matrix.values.subarray(row * matrix.columns, (row + 1) * matrix.columns);
 }
 
-export function meanRow(grid) {
-  const mean = new Float64Array(grid.columns);
-  for (let i = 0; i < grid.values.length; i++) mean[i % grid.columns] += grid.values[i] / grid.rows;
+export function columnOf(matrix, column) {
+  return Float64Array.from({ length: matrix.rows }, (_, row) => matrix.values[row * matrix.columns + column]);
+}
+
+export function meanRow(matrix) {
+  const mean = new Float64Array(matrix.columns);
+  for (let i = 0; i < matrix.values.length; i++) mean[i % matrix.columns] += matrix.values[i] / matrix.rows;
   return mean;
 }
 
-export function columnOf(grid, column) {
-  return Float64Array.from({ length: grid.rows }, (_, row) => grid.values[row * grid.columns + column]);
+// The weights of what is pointed at: the row of a query, the column of a key.
+export function weightsOf(matrix, { side, place }) {
+  return side === "query" ? rowOf(matrix, place) : columnOf(matrix, place);
 }
 
-// What tells heads apart, each a mean over queries, as HeadSummary in inspection/record.py has them.
-export function figuresOf(grid, ends) {
+// What tells heads apart, each a mean over queries, as HeadSummary in inspection/record.py has it.
+export function measuresOf(matrix, ends) {
+  const { rows, columns } = matrix;
   let entropy = 0, distance = 0, onEnd = 0;
-  for (let row = 0; row < grid.rows; row++) {
-    let own = (row * (grid.columns - 1)) / Math.max(grid.rows - 1, 1);
-    if (grid.rows === grid.columns) own = Math.round(own);
-    rowOf(grid, row).forEach((weight, column) => {
+  for (let row = 0; row < rows; row++) {
+    let own = (row * (columns - 1)) / Math.max(rows - 1, 1);
+    if (rows === columns) own = Math.round(own);
+    rowOf(matrix, row).forEach((weight, column) => {
       if (weight > 0) entropy -= weight * Math.log(weight);
       distance += weight * Math.abs(column - own);
       if (ends.has(column)) onEnd += weight;
     });
   }
-  distance /= grid.rows;
-  return { entropy: entropy / grid.rows, distance, onEnd: onEnd / grid.rows, diagonality: 1 - distance / Math.max(grid.columns - 1, 1) };
+  distance /= rows;
+  const diagonality = 1 - distance / Math.max(columns - 1, 1);
+  return { entropy: entropy / rows, distance, onEnd: onEnd / rows, diagonality };
 }

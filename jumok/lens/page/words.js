@@ -1,65 +1,55 @@
 // Source and output as words. Pointing at one lights up the others by weight; arrow keys walk, Enter pins.
 import { css, headColour, inkOn, shadeOf, weightColours } from "./colour.js";
-import { probabilityOf } from "./beside.js";
-import { make } from "./build.js";
-import { columnOf, rowOf } from "./weights.js";
+import { make, makeSvg } from "./elements.js";
+import { probabilityOf } from "./pointed_word.js";
+import { listenToPlaces } from "./walking.js";
+import { weightsOf } from "./weights.js";
 
 const FAINT = 0.02; // weights below this get no line
 
 export class Words {
-  // tell.point(side, place or null) and tell.pin(place) hear of what the viewer does.
-  constructor(host, tell) {
-    this.tell = tell;
-    this.curves = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-    this.curves.setAttribute("class", "curves");
-    this.curves.setAttribute("aria-hidden", "true");
-    this.sides = { key: make("div", { class: "side", "data-side": "key" }), query: make("div", { class: "side", "data-side": "query" }) };
-    this.root = make("div", { class: "pair" }, this.sides.key, this.sides.query);
-    this.root.append(this.curves);
-    this.root.addEventListener("pointerleave", () => this.tell.point("query", null));
+  // point(side, place or null) and pin(place or null) are told what the viewer does.
+  constructor(host, { point, pin }) {
+    Object.assign(this, { point, pin });
+    const side = (name) => make("div", { class: "side", "data-side": name });
+    this.sides = { key: side("key"), query: side("query") };
+    this.curves = makeSvg("svg", { class: "curves", "aria-hidden": "true" });
+    this.root = make("div", { class: "sides" }, this.sides.key, this.sides.query, this.curves);
+    this.root.addEventListener("pointerleave", () => point("query", null));
     host.append(this.root);
   }
 
-  show(seen) {
-    this.seen = seen;
+  show(selection) {
+    this.selection = selection;
     this.colours = weightColours();
-    const { querySide, keySide, grid } = seen;
-    const likely = seen.writes && seen.run.choices.length > 0;
-    const rests = seen.queries.map((item) => (likely ? String(Math.round(100 * probabilityOf(seen.run, item))) : ""));
-    this.words = { query: this.#fill("query", seen.queries, `${querySide.name}${likely ? ", and how likely each was in %" : grid ? " looks" : ""}`, rests), key: [] };
-    if (grid) this.words.key = this.#fill("key", seen.keys, `${keySide.name}${keySide === querySide ? " is looked at" : ""}`);
-    else this.sides.key.replaceChildren(make("h3", { text: "source" }), make("p", { class: "plain", text: seen.run.source }), make("p", { class: "note", text: seen.run.note }));
+    const { run, queries, keys, querySide, keySide, matrix, writes } = selection;
+    const notes = writes ? queries.map((item) => String(Math.round(100 * probabilityOf(run, item)))) : [];
+    const isOneSide = keySide?.name === querySide.name;
+    const extra = writes ? ", with the probability of each in %" : isOneSide ? " (queries)" : "";
+    this.words = { query: this.#fill("query", queries, `${querySide.name}${extra}`, notes), key: [] };
+    if (matrix) this.words.key = this.#fill("key", keys, `${keySide.name}${isOneSide ? " (keys)" : ""}`);
+    else {
+      this.sides.key.replaceChildren(
+        make("h3", { text: "source" }), make("p", { class: "plain", text: run.source }),
+        make("p", { class: "note", text: run.note }));
+    }
   }
 
-  // rests: what stands below each word while no weight does.
-  #fill(side, items, title, rests = []) {
-    const words = items.map((item, place) => {
-      const word = make("span", { class: item.joins ? "word joins" : "word", role: "option", tabindex: place ? -1 : 0, "data-place": place, "aria-label": item.shown, "aria-selected": "false", title: item.label, "data-rest": rests[place] },
-        make("span", { class: "letters", text: item.shown }), make("small", { "aria-hidden": "true", text: rests[place] ?? "" }));
-      if (/^\[.*\]$/.test(item.label)) word.classList.add("special");
-      return word;
+  // notes: what stands below each word while no weight does.
+  #fill(side, items, title, notes = []) {
+    const words = items.map((item, place) => makeWord(item, place, notes[place]));
+    const role = { role: "listbox", "aria-label": title, "aria-orientation": "horizontal" };
+    const list = make("div", { class: "words", ...role }, ...words);
+    listenToPlaces(list, {
+      root: this.root,
+      places: () => words,
+      point: (place) => this.point(side, place),
+      pin: this.pin,
+      canPin: side === "query",
+      goalOf: (key, place) => goalOf(key, place, words.length - 1),
     });
-    const list = make("div", { class: "words", role: "listbox", "aria-label": title, "aria-orientation": "horizontal" }, ...words);
-    const placeOf = (event) => { const word = event.target.closest(".word"); return word && Number(word.dataset.place); };
-    const point = (event) => { const place = placeOf(event); if (place !== null) this.tell.point(side, place); };
-    list.addEventListener("pointerover", point);
-    list.addEventListener("focusin", (event) => { words.forEach((word) => (word.tabIndex = word === event.target ? 0 : -1)); point(event); });
-    list.addEventListener("focusout", (event) => { if (!this.root.contains(event.relatedTarget)) this.tell.point(side, null); });
-    list.addEventListener("click", (event) => { const place = placeOf(event); if (place !== null && side === "query") this.tell.pin(place); });
-    list.addEventListener("keydown", (event) => this.#key(event, side, placeOf(event)));
     this.sides[side].replaceChildren(make("h3", { text: title }), list);
     return words;
-  }
-
-  #key(event, side, place) {
-    if (place === null) return;
-    const last = this.words[side].length - 1;
-    const goal = { ArrowRight: place + 1, ArrowDown: place + 1, ArrowLeft: place - 1, ArrowUp: place - 1, Home: 0, End: last }[event.key];
-    if (goal !== undefined) this.focus(side, Math.max(0, Math.min(last, goal)));
-    else if ((event.key === "Enter" || event.key === " ") && side === "query") this.tell.pin(place);
-    else if (event.key === "Escape") this.tell.pin(null);
-    else return;
-    event.preventDefault();
   }
 
   focus(side, place) {
@@ -68,9 +58,9 @@ export class Words {
 
   // Light up what `pointed` looks at (or who looks at it); written: how many words of the output exist so far.
   light(pointed, pinned = null, written = null) {
-    const { grid } = this.seen;
-    const lit = pointed && grid ? (pointed.side === "query" ? "key" : "query") : null;
-    const weights = !lit ? null : lit === "key" ? rowOf(grid, pointed.place) : columnOf(grid, pointed.place);
+    const { matrix } = this.selection;
+    const lit = pointed && matrix ? (pointed.side === "query" ? "key" : "query") : null;
+    const weights = lit && weightsOf(matrix, pointed);
     for (const side of ["query", "key"]) {
       this.words[side].forEach((word, place) => {
         word.classList.toggle("pointed", pointed?.side === side && pointed.place === place);
@@ -82,7 +72,7 @@ export class Words {
         this.#shade(word, side === lit ? weights[place] : null);
       });
     }
-    this.#lines(pointed, lit);
+    this.#drawCurves(pointed, lit);
   }
 
   #shade(word, weight) {
@@ -90,7 +80,7 @@ export class Words {
       if (word.dataset.weight === undefined) return;
       delete word.dataset.weight;
       word.style.background = word.style.color = "";
-      word.lastChild.textContent = word.dataset.rest ?? "";
+      word.lastChild.textContent = word.dataset.note ?? "";
       return;
     }
     word.dataset.weight = weight;
@@ -99,30 +89,43 @@ export class Words {
     word.lastChild.textContent = weight >= 0.01 ? Math.round(100 * weight) : "";
   }
 
-  #lines(pointed, lit) {
+  #drawCurves(pointed, lit) {
     this.curves.replaceChildren();
     if (!lit) return;
     const box = this.root.getBoundingClientRect();
     this.curves.setAttribute("viewBox", `0 0 ${box.width} ${box.height}`);
     const ends = this.words[lit].map((word) => word.getBoundingClientRect());
     const from = this.words[pointed.side][pointed.place].getBoundingClientRect();
-    const paths = [];
-    for (const { head, grid } of this.seen.heads) {
-      const weights = lit === "key" ? rowOf(grid, pointed.place) : columnOf(grid, pointed.place);
-      const shift = this.seen.heads.length > 1 ? (paths.length % 7) - 3 : 0;
-      weights.forEach((weight, place) => {
+    const { heads } = this.selection, paths = [];
+    for (const { head, matrix } of heads) {
+      const shift = heads.length > 1 ? (paths.length % 7) - 3 : 0;
+      weightsOf(matrix, pointed).forEach((weight, place) => {
         if (weight < FAINT) return;
         const [top, bottom] = lit === "key" ? [ends[place], from] : [from, ends[place]];
         const x1 = top.left + top.width / 2 - box.left + shift, y1 = top.bottom - box.top;
         const x2 = bottom.left + bottom.width / 2 - box.left + shift, y2 = bottom.top - box.top, half = (y2 - y1) / 2;
-        const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
-        path.setAttribute("d", `M${x1} ${y1}C${x1} ${y1 + half} ${x2} ${y2 - half} ${x2} ${y2}`);
-        path.setAttribute("stroke", headColour(head));
-        path.setAttribute("stroke-opacity", 0.15 + 0.7 * shadeOf(weight));
-        path.setAttribute("stroke-width", 0.75 + 3.5 * weight);
-        paths.push(path);
+        paths.push(makeSvg("path", {
+          d: `M${x1} ${y1}C${x1} ${y1 + half} ${x2} ${y2 - half} ${x2} ${y2}`,
+          stroke: headColour(head),
+          "stroke-opacity": 0.15 + 0.7 * shadeOf(weight),
+          "stroke-width": 0.75 + 3.5 * weight,
+        }));
       });
     }
     this.curves.replaceChildren(...paths);
   }
+}
+
+function makeWord({ label, shown, continues }, place, note) {
+  const isSpecial = /^\[.*\]$/.test(label);
+  return make("span", {
+    class: `word${continues ? " continues" : ""}${isSpecial ? " special" : ""}`, role: "option", title: label,
+    tabindex: place ? -1 : 0, "aria-label": shown, "aria-selected": "false", "data-place": place, "data-note": note,
+  }, make("span", { class: "letters", text: shown }), make("small", { "aria-hidden": "true", text: note ?? "" }));
+}
+
+function goalOf(key, place, last) {
+  const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[key];
+  if (step !== undefined) return Math.max(0, Math.min(last, place + step));
+  return { Home: 0, End: last }[key];
 }

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from difflib import SequenceMatcher
+from pathlib import Path
 
 import pytest
 
@@ -20,7 +21,7 @@ KEPT_OUT = [
 # The five that differ from an example in one word: the card of the shipped translators tells them.
 NEAR = ["그는 누구니?", "Where are you?", "나는 그를 좋아해.", "나는 그녀를 좋아해.", "나는 개를 좋아해."]
 CARD = SHELF / "translator" / "CARD.md"
-PAIRS = list(read_pairs(Corpus(set="phrasebook"), []))
+PAIRS = list(read_pairs(Corpus(set="phrasebook"), Path))
 
 
 def plain(text):
@@ -75,6 +76,6 @@ def test_it_is_no_set_of_its_own_and_others_are_unknown():
     ):
         ParallelCorpora(ParallelData(set="phrasebook"), TokenizerConfig(), [])
     with pytest.raises(ConfigError, match="set = 'phrasebok' is no built-in table; did you mean 'phrasebook'"):
-        list(read_pairs(Corpus(set="phrasebok"), []))
+        list(read_pairs(Corpus(set="phrasebok"), Path))
     with pytest.raises(ConfigError, match=r"set \(a built-in table\); given: file, set"):
         Corpus(set="phrasebook", file="x.tsv")

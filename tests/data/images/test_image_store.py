@@ -7,8 +7,8 @@ from PIL import Image
 from jumok.config import ImageData
 from jumok.data.images import image_store as image_store
 from jumok.data.images.image_corpora import ImageCorpora
-from jumok.data.images.image_store import ImageStore, build_image_store
-from jumok.data.images.listing import Entry
+from jumok.data.images.image_store import ImageStore, LabelledImageStore, build_classes, build_image_store
+from jumok.data.images.listing import ImageEntry
 from jumok.errors import ConfigError, DataError
 
 
@@ -19,15 +19,21 @@ def entries(tmp_path):
     for number in range(40):
         path = tmp_path / f"{number}.png"
         Image.new("L", (5 + number % 3, 6), number * 6).save(path)
-        found.append(Entry(path.name, "even" if number % 2 == 0 else "odd", path))
+        found.append(ImageEntry(path.name, "even" if number % 2 == 0 else "odd", path))
     return found
 
 
 def build(entries, folder, **changes):
     folder.mkdir()
     options = {"size": 4, "channels": 1, "fit": "crop", "progress": lambda done: None} | changes
-    build_image_store(entries, ["even", "odd"], folder, **options)
+    build_image_store(entries, folder, **options)
     return ImageStore(folder)
+
+
+def labelled(images, entries, labels, folder):
+    folder.mkdir()
+    build_classes(images, entries, labels, folder)
+    return LabelledImageStore.open(images, folder)
 
 
 @pytest.mark.parametrize("processes", [False, True])
@@ -39,7 +45,8 @@ def test_images_stand_in_their_order(entries, tmp_path, monkeypatch, processes):
     store = build(entries, tmp_path / "store", progress=done.append)
     assert store.pixels.shape == (40, 4, 4, 1)
     assert store.pixels[:, 0, 0, 0].tolist() == [number * 6 for number in range(40)]
-    assert store.classes.tolist() == [0, 1] * 20
+    assert store.names == [f"{number}.png" for number in range(40)]
+    assert labelled(store, entries, ["even", "odd"], tmp_path / "classes").classes.tolist() == [0, 1] * 20
     assert done[-1] == 40
     assert store.mean == pytest.approx([np.mean(np.arange(40) * 6 / 255)], abs=1e-6)
     assert store.deviation == pytest.approx([np.std(np.arange(40) * 6 / 255)], abs=1e-6)
@@ -68,8 +75,29 @@ def test_a_damaged_store_is_told(entries, tmp_path):
     build(entries, tmp_path / "store")
     content = (tmp_path / "store" / "pixels").read_bytes()
     (tmp_path / "store" / "pixels").write_bytes(content[:-3])
-    with pytest.raises(DataError, match="are damaged; run jumok cache --clear"):
+    with pytest.raises(DataError, match=r"is damaged \(pixels has 637 bytes, not 640\); run jumok cache --clear"):
         ImageStore(tmp_path / "store")
+
+
+def test_classes_belong_to_the_images_that_are_left(entries, tmp_path):
+    for number in (0, 3, 4):
+        entries[number].source.write_bytes(b"no image")
+    images = build(entries, tmp_path / "store")
+    assert images.names[:3] == ["1.png", "2.png", "5.png"]
+    store = labelled(images, entries, ["odd", "even"], tmp_path / "classes")
+    assert store.classes[:4].tolist() == [0, 1, 0, 1]
+    assert len(store) == len(images) == 37
+    assert (store.broken, store.named, store.names) == (3, images.named, images.names)
+    assert store.pixels is images.pixels
+    assert (store.mean, store.deviation) == (images.mean, images.deviation)
+
+
+def test_classes_that_do_not_fit_the_images_are_told(entries, tmp_path):
+    images = build(entries, tmp_path / "store")
+    labelled(images, entries, ["even", "odd"], tmp_path / "classes")
+    (tmp_path / "classes" / "classes").write_bytes(bytes(4 * 39))
+    with pytest.raises(DataError, match=r"is damaged \(39 classes for 40 images\); run jumok cache --clear"):
+        LabelledImageStore.open(images, tmp_path / "classes")
 
 
 def write_classes(folder, count=60):
@@ -108,14 +136,14 @@ def test_a_limit_draws_some(tmp_path):
         _ = corpora(tmp_path, limit=99, hold_out=10).train
 
 
-def test_looks_are_those_of_the_first_image_that_opens(tmp_path):
+def test_the_shape_is_that_of_the_first_image_that_opens(tmp_path):
     write_classes(tmp_path)
-    assert corpora(tmp_path).looks == (6, 3)
-    assert corpora(tmp_path, size=9).looks == (9, 3)
-    assert corpora(tmp_path, channels=1).looks == (6, 1)
+    assert corpora(tmp_path).image_shape == (6, 3)
+    assert corpora(tmp_path, size=9).image_shape == (9, 3)
+    assert corpora(tmp_path, channels=1).image_shape == (6, 1)
     for file in sorted((tmp_path / "all" / "dark").iterdir())[:3]:
         file.write_bytes(b"broken")
-    assert corpora(tmp_path).looks == (6, 3)
+    assert corpora(tmp_path).image_shape == (6, 3)
 
 
 def test_the_cache_knows_a_changed_file(tmp_path):
@@ -134,3 +162,27 @@ def test_numbers_are_sorted_as_numbers(tmp_path):
         (tmp_path / "all" / name).mkdir(parents=True)
         Image.new("L", (4, 4)).save(tmp_path / "all" / name / "a.png")
     assert corpora(tmp_path).labels == ["2", "9", "10"]
+
+
+def test_other_labels_decode_no_image_anew(tmp_path, monkeypatch):
+    monkeypatch.setenv("JUMOK_CACHE", str(tmp_path / "cache"))
+    write_classes(tmp_path)
+    rows = [f"{path.relative_to(tmp_path)},{path.parent.name}" for path in sorted((tmp_path / "all").rglob("*.png"))]
+    told = []
+
+    def table(name, labels):
+        changed = [row.rsplit(",", 1)[0] + f",{label}" for row, label in zip(rows, labels, strict=True)]
+        (tmp_path / f"{name}.csv").write_text("image,label\n" + "\n".join(changed) + "\n")
+        source = {"file": f"{name}.csv", "image": "image", "label": "label"}
+        data = ImageData(train=[source], val=[source])
+        return ImageCorpora(data, [tmp_path], lambda what, done: told.append(what))
+
+    first = table("first", ["a", "b"] * 30)
+    assert first.train.classes.tolist() == [0, 1] * 30
+    assert told
+    told.clear()
+    second = table("second", ["c", "a", "b"] * 20)
+    assert second.train.classes.tolist() == [2, 0, 1] * 20
+    assert second.train.images.folder == first.train.images.folder
+    assert not told
+    assert second.fingerprint != first.fingerprint, "a run on other labels is another run"

@@ -2,12 +2,14 @@
 
 import gzip
 import json
+from functools import partial
 
 import numpy as np
 import pytest
 from PIL import Image
 
 from jumok.config import ImageFiles
+from jumok.data.files import find_file
 from jumok.data.images.listing import as_pixels, list_images, load_entry
 from jumok.errors import DataError
 
@@ -16,7 +18,7 @@ CLASSES = ["cat", "dog", "cat", "dog", "dog", "cat"]
 
 
 def listed(folder, **files):
-    return list_images(ImageFiles(**files), [folder])
+    return list_images(ImageFiles(**files), partial(find_file, folders=[folder]))
 
 
 def same(listing, pixels=PIXELS, classes=CLASSES):

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 from jumok.config import TextData, TokenizerConfig
+from jumok.data.fetch import DOWNLOADS
 from jumok.data.text import documents
 from jumok.data.text.documents import BUILT_IN, FEW, TextCorpora, TextStore, build_text_store
 from jumok.data.text.sources import clean
@@ -240,7 +241,7 @@ def test_a_damaged_store_is_never_read(tmp_path, damage):
         path.unlink()
     else:
         path.write_bytes(path.read_bytes()[:-8])
-    with pytest.raises(DataError, match="is damaged; run jumok cache --clear, and it is made again"):
+    with pytest.raises(DataError, match=r"is damaged \(.*\); run jumok cache --clear, and it is made again"):
         TextStore(tmp_path)
 
 
@@ -314,7 +315,7 @@ def test_a_file_that_is_missing_is_told_with_its_public_home(tmp_path):
     with pytest.raises(DataError, match=r"none\.txt was not found; looked at .*\n.*--data FOLDER") as error:
         assert corpora(tmp_path, train="none.txt").train
     assert "public home" not in str(error.value)
-    known = next(iter(documents.DOWNLOADS))
+    known = next(iter(DOWNLOADS))
     with pytest.raises(DataError, match=f"This set has a public home: jumok fetch {known}"):
         assert corpora(tmp_path, train="none.txt", folder=known).fingerprint
     with pytest.raises(DataError, match="is a folder; a file is needed"):

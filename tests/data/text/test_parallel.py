@@ -6,8 +6,7 @@ import pytest
 
 from jumok.cache import cache_entries
 from jumok.config import Corpus, ParallelData, TokenizerConfig
-from jumok.data.fetch import data_home
-from jumok.data.text.parallel import ParallelCorpora, data_folders
+from jumok.data.text.parallel import ParallelCorpora
 from jumok.errors import ConfigError, DataError
 
 CHARACTERS = TokenizerConfig(kind="character", vocabulary=100)
@@ -135,8 +134,8 @@ def test_same_content_under_another_name_is_the_same_entry(tmp_path):
     first, second = corpora(tmp_path), corpora(tmp_path, train=[renamed])
     assert first.train.folder == second.train.folder
     assert (
-        first.corpus_store(Corpus(source="train.x", target="train.y")).folder
-        == first.corpus_store(Corpus(**renamed, name="mine")).folder
+        first.own_store(Corpus(source="train.x", target="train.y")).folder
+        == first.own_store(Corpus(**renamed, name="mine")).folder
     )
 
 
@@ -258,7 +257,7 @@ def test_two_files_given_by_hand_are_scored_whole(tmp_path):
     write_pairs(tmp_path)
     write_pairs(tmp_path / "elsewhere", 7, name="mine")
     corpus = Corpus(source=str(tmp_path / "elsewhere/mine.x"), target=str(tmp_path / "elsewhere/mine.y"))
-    assert len(corpora(tmp_path).corpus_store(corpus)) == 7
+    assert len(corpora(tmp_path).own_store(corpus)) == 7
 
 
 def test_when_nothing_is_left_the_counts_say_why(tmp_path):
@@ -291,21 +290,6 @@ def test_an_unknown_set_names_the_nearest():
 
 
 # --- where files are looked for
-
-
-def test_folders_come_in_the_order_of_how_near_the_user_named_them(tmp_path, monkeypatch):
-    for name in ("given", "environment", "recipes", "here"):
-        (tmp_path / name).mkdir()
-    monkeypatch.setenv("JUMOK_DATA", str(tmp_path / "environment"))
-    monkeypatch.chdir(tmp_path / "here")
-    found = data_folders(tmp_path / "given", "", tmp_path / "recipes/mine.toml")
-    assert found == [*(tmp_path / name for name in ("given", "environment", "recipes", "here")), data_home().absolute()]
-    named = data_folders(tmp_path / "given", "multi30k", tmp_path / "recipes/mine.toml")
-    assert named[:2] == [tmp_path / "given/multi30k", tmp_path / "given"]
-    assert named[-1] == data_home().absolute() / "multi30k"
-    assert [folder for folder in named if folder.name != "multi30k"] == found[:-1]
-    monkeypatch.delenv("JUMOK_DATA")
-    assert data_folders(None, "", None) == [tmp_path / "here", data_home().absolute()]
 
 
 def test_the_first_folder_that_has_the_file_wins(tmp_path):

@@ -24,7 +24,7 @@ line_text = st.text(st.characters(exclude_categories=["Cs"], exclude_characters=
 
 
 def pairs_of(folder, **corpus):
-    return list(read_pairs(Corpus(**corpus), [folder]))
+    return list(read_pairs(Corpus(**corpus), folder.joinpath))
 
 
 # --- finding
@@ -281,4 +281,4 @@ def test_where_lengths_tell_nothing_the_end_is_taken_for_missing(tmp_path):
     with pytest.raises(
         DataError, match="They match in length up to the last line of short: its end seems to be missing"
     ):
-        list(read_pairs(Corpus(source="long", target="short"), [tmp_path]))
+        list(read_pairs(Corpus(source="long", target="short"), tmp_path.joinpath))

@@ -1,0 +1,55 @@
+"""What a film of a run consists of: where its model looked in the same few sentences at one step of training.
+
+Shot  one probe sentence at one step: its maps, and what the model wrote
+Frame  all shots of one step; lens/film.py keeps frames on disk and reads them back
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from jumok.inspection.record import AttentionMap, AttentionRecord
+
+
+@dataclass(frozen=True)
+class Shot:
+    """One probe sentence at one step. The maps follow the reference, so that their words are the same at every step."""
+
+    source: str
+    reference: str
+    translation: str  # the model's own at that step
+    maps: tuple[AttentionMap, ...]  # over the source, (H, Q, K), with labels
+    source_words: tuple[int, ...] = ()  # the word of each source token, its end included
+    reference_words: tuple[int, ...] = ()
+
+    @property
+    def record(self) -> AttentionRecord:
+        """The maps as a record."""
+        return AttentionRecord(list(self.maps))
+
+    @property
+    def entropy(self) -> float:
+        """The mean entropy of all heads, in nats."""
+        return _mean([head.entropy for found in self.maps for head in found.summaries()])
+
+    @property
+    def on_end(self) -> float:
+        """The mean weight on the end token over all heads."""
+        return _mean([head.on_end for found in self.maps for head in found.summaries()])
+
+    @property
+    def subject(self) -> tuple[object, ...]:
+        """What is the same at every step: the texts, and the layers with their labels."""
+        maps = tuple((found.path, found.kind, found.queries, found.keys) for found in self.maps)
+        return self.source, self.reference, maps
+
+
+@dataclass(frozen=True)
+class Frame:
+    """All shots of one step."""
+
+    step: int
+    shots: tuple[Shot, ...]
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)

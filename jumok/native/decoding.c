@@ -1,0 +1,158 @@
+/* One step of a text decoder (jumok/models/text_decoder.py) on a CPU.
+
+   decode_layers  the decoder's layers for one new token of every hypothesis
+   decode_step    the same, and the logits after it
+
+   torch computes the same in nn/transformer.py, which it is tested against (tests/decoding). Arrays are float32. */
+
+#include "decoding.h"
+
+/* A layer's arrays, in the order of native_step.py. */
+enum {
+    SELF_NORM, SELF_SHIFT, SELF_IN, SELF_IN_BIAS, SELF_OUT, SELF_OUT_BIAS,
+    CROSS_NORM, CROSS_SHIFT, CROSS_IN, CROSS_IN_BIAS, CROSS_OUT, CROSS_OUT_BIAS,
+    FEEDFORWARD_NORM, FEEDFORWARD_SHIFT, FEEDFORWARD_IN, FEEDFORWARD_IN_BIAS, FEEDFORWARD_OUT, FEEDFORWARD_OUT_BIAS,
+    WEIGHTS
+};
+enum { RELU, GELU, GELU_TANH, SILU };
+
+static void normalise(const float *x, int rows, int width, const float *scale, const float *shift, float epsilon,
+                      float *out) {
+    float mean;
+    for (int64_t row = 0; row < rows; row++) normalise_row(x + row * width, width, scale, shift, epsilon, out + row * width, &mean);
+}
+
+/* One query of one head over count positions; scores has room for seven more. */
+static inline __attribute__((always_inline)) void attend_to(
+    const float *query, const float *keys, const float *values, int64_t count, int64_t place, const int width, float scale,
+    float *scores, float *out) {
+    const int eights = width / 8;
+    float top = -INFINITY, sum = 0.0f;
+    for (int64_t k = 0; k < count; k += 4) {
+        const float *four[4];
+        eight parts[4] = {0};
+        for (int j = 0; j < 4; j++) four[j] = keys + (k + j < count ? k + j : k) * place;
+        for (int i = 0; i < eights; i++) {
+            eight from = load(query + 8 * i);
+            for (int j = 0; j < 4; j++) parts[j] += from * load(four[j] + 8 * i);
+        }
+        add_up(parts[0], parts[1], parts[2], parts[3], scores + k);
+        for (int i = 8 * eights; i < width; i++)
+            for (int j = 0; j < 4; j++) scores[k + j] += query[i] * four[j][i];
+    }
+    for (int64_t k = 0; k < count; k++) {
+        scores[k] *= scale;
+        top = scores[k] > top ? scores[k] : top;
+    }
+    const int64_t rounded = (count + 7) / 8 * 8;
+    for (int64_t k = count; k < rounded; k++) scores[k] = -INFINITY; /* e^x of these is nearly zero, and is never read */
+    #pragma omp simd reduction(+ : sum)
+    for (int64_t k = 0; k < rounded; k++) {
+        scores[k] = exponential(scores[k] - top);
+        sum += scores[k];
+    }
+    for (int i = 0; i < width; i++) out[i] = 0.0f;
+    for (int64_t k = 0; k < count; k++) {
+        const float *value = values + k * place;
+        float weight = scores[k] / sum;
+        #pragma omp simd
+        for (int i = 0; i < width; i++) out[i] += weight * value[i];
+    }
+}
+
+/* The compiler unrolls loops of a known width and keeps their sums in registers: the common widths are spelt out. */
+static void attend(const float *query, const float *keys, const float *values, int64_t count, int64_t place, int width,
+                   float scale, float *scores, float *restrict out) {
+    float kept[64]; /* the compiler cannot know that out overlaps nothing: it would store every sum at once */
+    switch (width) {
+    case 32: attend_to(query, keys, values, count, place, 32, scale, scores, kept); break;
+    case 64: attend_to(query, keys, values, count, place, 64, scale, scores, kept); break;
+    default: attend_to(query, keys, values, count, place, width, scale, scores, out); return;
+    }
+    memcpy(out, kept, width * sizeof(float));
+}
+
+static void activate(float *x, int64_t count, int kind) {
+    switch (kind) {
+    case RELU:
+        #pragma omp simd
+        for (int64_t i = 0; i < count; i++) x[i] = x[i] > 0.0f ? x[i] : 0.0f;
+        break;
+    case GELU:
+        for (int64_t i = 0; i < count; i++) x[i] = 0.5f * x[i] * (1.0f + erff(x[i] * 0.707106781f));
+        break;
+    case GELU_TANH: /* ½ (1 + tanh y) = 1 / (1 + e^−2y) */
+        #pragma omp simd
+        for (int64_t i = 0; i < count; i++)
+            x[i] /= 1.0f + exponential(-1.59576912f * (x[i] + 0.044715f * x[i] * x[i] * x[i]));
+        break;
+    case SILU:
+        #pragma omp simd
+        for (int64_t i = 0; i < count; i++) x[i] /= 1.0f + exponential(-x[i]);
+        break;
+    }
+}
+
+/* Returns the floats that a step of some hypotheses needs, none of which attends to more than longest positions. */
+int64_t work_space(const struct decoder *d, int hypotheses, int64_t longest) {
+    int64_t wide = 3 * d->width > d->features ? 3 * d->width : d->features;
+    return (int64_t)hypotheses * (3 * d->width + wide) + longest + 8;
+}
+
+const float *decode_layers(const struct decoder *d, const struct step *s) {
+    const int rows = s->hypotheses, width = d->width, head = width / d->heads;
+    float *x = s->space, *normed = x + (int64_t)rows * width, *mixed = normed + (int64_t)rows * width;
+    float *inner = mixed + (int64_t)rows * width, *scores = inner + (int64_t)rows * (3 * width > d->features ? 3 * width : d->features);
+
+    for (int64_t row = 0; row < rows; row++) {
+        const float *embedding = d->table + s->next[row] * width;
+        const float *position = d->positions ? d->positions + s->length[row] * width : NULL;
+        float *into = x + row * width;
+        for (int i = 0; i < width; i++) into[i] = embedding[i] * d->embedding_scale + (position ? position[i] : 0.0f);
+    }
+
+    for (int layer = 0; layer < d->layers; layer++) {
+        const float *const *w = d->weights + layer * WEIGHTS;
+        float *const *remembered = s->remembered + layer * REMEMBERED;
+        const float *given = d->pre ? normed : x;
+
+        if (d->pre) normalise(x, rows, width, w[SELF_NORM], w[SELF_SHIFT], d->epsilon, normed);
+        linear(d->multiply, given, rows, width, w[SELF_IN], w[SELF_IN_BIAS], 3 * width, inner, 0);
+        for (int64_t row = 0; row < rows; row++)
+            for (int h = 0; h < d->heads; h++) {
+                const float *query = inner + row * 3 * width + h * head;
+                float *keys = remembered[KEYS] + row * s->row + h * s->head;
+                float *values = remembered[VALUES] + row * s->row + h * s->head;
+                int64_t length = s->length[row];
+                memcpy(keys + length * head, query + width, head * sizeof(float));
+                memcpy(values + length * head, query + 2 * width, head * sizeof(float));
+                attend(query, keys, values, length + 1, head, head, d->scale, scores, mixed + row * width + h * head);
+            }
+        linear(d->multiply, mixed, rows, width, w[SELF_OUT], w[SELF_OUT_BIAS], width, x, 1);
+        if (!d->pre) normalise(x, rows, width, w[SELF_NORM], w[SELF_SHIFT], d->epsilon, x);
+
+        if (d->pre) normalise(x, rows, width, w[CROSS_NORM], w[CROSS_SHIFT], d->epsilon, normed);
+        linear(d->multiply, given, rows, width, w[CROSS_IN], w[CROSS_IN_BIAS], width, inner, 0);
+        for (int64_t row = 0; row < rows; row++)
+            for (int h = 0; h < d->heads; h++) {
+                int64_t sentence = s->sentence[row / s->group], from = sentence * s->memory_row + h * s->memory_head;
+                attend(inner + row * width + h * head, remembered[MEMORY_KEYS] + from, remembered[MEMORY_VALUES] + from,
+                       s->source_length[sentence], s->memory_place, head, d->scale, scores, mixed + row * width + h * head);
+            }
+        linear(d->multiply, mixed, rows, width, w[CROSS_OUT], w[CROSS_OUT_BIAS], width, x, 1);
+        if (!d->pre) normalise(x, rows, width, w[CROSS_NORM], w[CROSS_SHIFT], d->epsilon, x);
+
+        if (!d->features) continue;
+        if (d->pre) normalise(x, rows, width, w[FEEDFORWARD_NORM], w[FEEDFORWARD_SHIFT], d->epsilon, normed);
+        linear(d->multiply, given, rows, width, w[FEEDFORWARD_IN], w[FEEDFORWARD_IN_BIAS], d->features, inner, 0);
+        activate(inner, (int64_t)rows * d->features, d->activation);
+        linear(d->multiply, inner, rows, d->features, w[FEEDFORWARD_OUT], w[FEEDFORWARD_OUT_BIAS], width, x, 1);
+        if (!d->pre) normalise(x, rows, width, w[FEEDFORWARD_NORM], w[FEEDFORWARD_SHIFT], d->epsilon, x);
+    }
+    if (d->final_norm) normalise(x, rows, width, d->final_norm, d->final_shift, d->epsilon, x);
+    return x;
+}
+
+void decode_step(const struct decoder *d, const struct step *s) {
+    linear(d->multiply, decode_layers(d, s), s->hypotheses, d->width, d->project, d->project_bias, d->vocabulary, s->logits, 0);
+}

@@ -1,0 +1,137 @@
+"""The cache: an entry is built once, whole or not at all; keys tell apart what differs; nothing of others is deleted."""
+
+import errno
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from jumok.cache import MARKER, cache_entries, cache_key, cache_root, cache_size, cached_folder, clear_cache
+from jumok.errors import DataError
+
+
+def test_a_key_is_a_kind_and_a_hash_of_everything():
+    key = cache_key("pairs", ["a", 1], {"x": 1, "y": Path("z")})
+    assert key.startswith("pairs-")
+    assert len(key) == len("pairs-") + 32
+    assert key == cache_key("pairs", ["a", 1], {"y": Path("z"), "x": 1}, format=1), "the order of names is nothing"
+    others = [
+        cache_key("text", ["a", 1], {"x": 1, "y": Path("z")}),
+        cache_key("pairs", ["a", 1], {"x": 1, "y": Path("z")}, format=2),
+        cache_key("pairs", ["a"], [1], {"x": 1, "y": Path("z")}),
+        cache_key("pairs", ["a", "1"], {"x": 1, "y": Path("z")}),
+    ]
+    assert len({key, *others}) == 5
+
+
+@pytest.fixture
+def root(tmp_path, monkeypatch):
+    monkeypatch.setenv("JUMOK_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def test_the_root_follows_the_environment(monkeypatch, tmp_path):
+    monkeypatch.setenv("JUMOK_CACHE", "/x/y")
+    assert str(cache_root()) == "/x/y"
+    monkeypatch.delenv("JUMOK_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", "/z")
+    assert str(cache_root()) == "/z/jumok"
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert cache_root() == tmp_path / ".cache" / "jumok"
+
+
+def test_an_entry_is_built_once(root):
+    calls = []
+
+    def make(folder):
+        calls.append(folder)
+        (folder / "x").write_bytes(b"12345")
+
+    assert cached_folder("key", make) == cached_folder("key", make) == root / "key"
+    assert len(calls) == 1
+    assert (root / "key" / "x").read_bytes() == b"12345"
+    assert [entry.name for entry in cache_entries()] == ["key"]
+    assert cache_entries()[0].size == cache_size() >= 5
+
+
+def test_a_failed_build_leaves_nothing(root):
+    def fail(folder):
+        (folder / "half").write_text("half")
+        raise RuntimeError("stop")
+
+    with pytest.raises(RuntimeError, match="stop"):
+        cached_folder("key", fail)
+    assert list(root.iterdir()) == []
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT])
+def test_a_full_disk_says_which_and_what_to_do(root, code):
+    def fill(folder):
+        (folder / "half").write_text("half")
+        raise OSError(code, os.strerror(code))
+
+    with pytest.raises(DataError) as error:
+        cached_folder("key", fill)
+    for part in (str(root), "is full", "jumok cache --clear", "JUMOK_CACHE"):
+        assert part in str(error.value)
+    assert list(root.iterdir()) == []
+
+
+def test_other_errors_are_not_called_a_full_disk(root):
+    def fail(folder):
+        raise OSError(errno.EIO, "broken")
+
+    with pytest.raises(OSError, match="broken"):
+        cached_folder("key", fail)
+    root.rmdir()
+    root.write_text("a file")
+    with pytest.raises(DataError, match="cannot write to the cache folder"):
+        cached_folder("key", fail)
+
+
+def test_two_builders_at_once_end_with_one_whole_entry(root):
+    meeting = threading.Barrier(2, timeout=10)
+    results = []
+
+    def make(folder):
+        meeting.wait()  # both are building now
+        (folder / "x").write_text("whole")
+
+    threads = [threading.Thread(target=lambda: results.append(cached_folder("key", make))) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [root / "key"] * 2
+    assert (root / "key" / "x").read_text() == "whole"
+    assert [path.name for path in root.iterdir()] == ["key"]
+
+
+def test_clearing_deletes_what_is_ours_and_nothing_else(root, tmp_path):
+    cached_folder("key", lambda folder: (folder / "x").write_bytes(b"12345") and None)
+    (root / "mine").mkdir()
+    (root / "mine" / "precious").write_text("keep")
+    (root / "note.txt").write_text("keep")
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / MARKER).write_text("")
+    (root / "link").symlink_to(tmp_path / "elsewhere")
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    for process in (ended.pid, os.getpid()):  # left by a killed process, and one at work now
+        left = root / f".building-key-{process}-00"
+        left.mkdir()
+        (left / MARKER).write_text("")
+    assert clear_cache() >= 5
+    assert sorted(path.name for path in root.iterdir()) == sorted(
+        [f".building-key-{os.getpid()}-00", "link", "mine", "note.txt"]
+    )
+    assert (tmp_path / "elsewhere" / MARKER).exists()
+    assert cache_entries() == []
+
+
+def test_a_cache_that_was_never_used_is_empty(root):
+    assert (cache_entries(), cache_size(), clear_cache()) == ([], 0, 0)
