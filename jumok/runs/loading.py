@@ -21,6 +21,7 @@ from jumok.runs.device import choose_device
 from jumok.runs.job import folders_for
 from jumok.runs.run import Run
 from jumok.runs.shipped import find_run
+from jumok.runs.weights import load_weights
 from jumok.training.average import load_tensors
 from jumok.training.checkpoint import Checkpoints
 
@@ -96,7 +97,7 @@ def _load(kind: type[AnyPredictor], run: Run, options: LoadOptions) -> AnyPredic
 
     if run.facts.get("engine"):
         return kind.with_export(run, open_task(), int8=options.int8)
-    weights = Checkpoints(run.folder).load_weights(options.checkpoint)
+    weights = load_weights(run, options.checkpoint)
     model = build_empty_model(run.recipe.model)
     try:
         load_tensors(model, weights)
