@@ -62,7 +62,7 @@ def decoding_parameters(chosen: tuple[str, ...], without: tuple[str, ...] = ()) 
     def options(**values: Any) -> None:
         """Have a signature for typer to read."""
 
-    options.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    vars(options)["__signature__"] = inspect.Signature(parameters)
     options.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     app = typer.Typer(add_completion=False)
     app.command()(options)
@@ -70,9 +70,11 @@ def decoding_parameters(chosen: tuple[str, ...], without: tuple[str, ...] = ()) 
 
 
 def _parameter(name: str, field: Any) -> inspect.Parameter:
-    """Return a field of DecodingConfig as a parameter of a typer command."""
+    """Return a field of DecodingConfig as a parameter of a typer command; bounds of floats are the config's to tell."""
+    from annotated_types import Ge
+
     kind, several = field.annotation, field.annotation not in (int, float, bool)
-    least = [bound.ge for bound in field.metadata if hasattr(bound, "ge")] if kind is int else []
+    least: list[Any] = [bound.ge for bound in field.metadata if isinstance(bound, Ge)] if kind is int else []
     option = typer.Option(
         [] if several else False if kind is bool else None,
         f"--{name.replace('_', '-')}",

@@ -16,6 +16,7 @@ from jumok.errors import MissingExtraError
 from jumok.export.supported import supported_transformer
 from jumok.nn.embeddings import Embedding
 from jumok.nn.model import Model
+from jumok.nn.norms import LayerNorm
 
 PLACES = 4096  # of a sinusoid that has no end of its own
 
@@ -83,8 +84,8 @@ def _linear(place: Any, linear: nn.Linear) -> None:
     place.weight, place.bias = _numbers(linear.weight), _numbers(linear.bias)
 
 
-def _norm(place: Any, norm: nn.Module) -> None:
-    place.gamma, place.beta = _numbers(norm.weight), _numbers(norm.bias)  # type: ignore[arg-type]
+def _norm(place: Any, norm: LayerNorm) -> None:
+    place.gamma, place.beta = _numbers(norm.weight), _numbers(norm.bias)
 
 
 def _attention(place: Any, around: Any, *projections: Any) -> None:

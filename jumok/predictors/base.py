@@ -40,10 +40,15 @@ class Notice:
 
 
 Warn = Callable[[Notice], None]
+Advance = Callable[[int], None]  # how many items are done since the last call
 
 
 def ignore_notice(notice: Notice) -> None:
     """Let a notice pass unheard."""
+
+
+def ignore_progress(done: int) -> None:
+    """Let the work go on unseen."""
 
 
 class Predictor(ABC, Generic[TaskT, ModelT, StoreT]):
@@ -113,7 +118,7 @@ class Predictor(ABC, Generic[TaskT, ModelT, StoreT]):
         """Return the data of files of one's own."""
 
     @abstractmethod
-    def score(self, store: StoreT, options: DecodingConfig, progress: Callable[[int], None]) -> dict[str, Any]:
+    def score(self, store: StoreT, options: DecodingConfig, progress: Advance) -> dict[str, Any]:
         """Return the scores of one corpus."""
 
     def to_dict(self) -> dict[str, Any]:

@@ -4,13 +4,13 @@ input → model → logits → probability of each class → Verdict
 """
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Literal, TypeVar
 
 from jumok.config import DecodingConfig
 from jumok.evaluation.labels import score_labels
-from jumok.predictors.base import ModelPredictor, ModelT, StoreT, Warn, ignore_notice
+from jumok.predictors.base import Advance, ModelPredictor, ModelT, StoreT, Warn, ignore_notice, ignore_progress
 from jumok.tasks.classification import Classification
 
 ClassificationT = TypeVar("ClassificationT", bound=Classification[Any, Any, Any])
@@ -33,18 +33,14 @@ class Classifier(ModelPredictor[ClassificationT, ModelT, StoreT]):
 
     @abstractmethod
     def verdicts(
-        self,
-        given: Sequence[str],
-        *,
-        progress: Callable[[int], None] = lambda done: None,
-        warn: Warn = ignore_notice,
+        self, given: Sequence[str], *, progress: Advance = ignore_progress, warn: Warn = ignore_notice
     ) -> Iterator[tuple[str, Verdict | None]]:
         """Yield each text or image that is given by a line or a file's name, and the verdict on it.
 
         None, with a warning, where it cannot be read.
         """
 
-    def score(self, store: StoreT, options: DecodingConfig, progress: Callable[[int], None]) -> dict[str, Any]:
+    def score(self, store: StoreT, options: DecodingConfig, progress: Advance) -> dict[str, Any]:
         """Return accuracy and others of labelled data, and what stands beside them."""
         logits, wanted = self.task.logits(self.model, store, progress)
         named, labels = logits.argmax(dim=1).tolist(), self.task.labels

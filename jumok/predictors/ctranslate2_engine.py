@@ -4,14 +4,14 @@ ids → names of ids → CTranslate2's search → names → ids → text (ours)
 """
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from jumok.config import DecodingConfig
 from jumok.data.text.pair_store import PairStore
 from jumok.errors import ConfigError, MissingExtraError, RunError
 from jumok.export.ctranslate2 import ids_of, names_of
-from jumok.predictors.engines import PairDecoder, TranslationEngine
+from jumok.predictors.engines import PairDecoder, Prefixes, Progress, TranslationEngine
 from jumok.runs.run import Run
 from jumok.tasks.pairs import Ids
 from jumok.tasks.translation import Translation
@@ -64,12 +64,7 @@ class CTranslate2Engine(TranslationEngine):
         return {"parameters": self.run.facts["parameters"], "engine": f"CTranslate2 {self.library.compute_type}"}
 
     def search(
-        self,
-        sources: Sequence[Ids],
-        *,
-        options: DecodingConfig,
-        prefixes: Sequence[str] | None = None,
-        progress: Callable[[int], None] | None = None,
+        self, sources: Sequence[Ids], *, options: DecodingConfig, prefixes: Prefixes = None, progress: Progress = None
     ) -> list[list[Answer]]:
         """Return the translations of each source's ids, best first."""
         refuse_unsupported_options(options, prefixes=bool(prefixes))

@@ -19,6 +19,8 @@ from jumok.tasks.translation import Translation
 from jumok.tasks.writing import MARKS, Answer
 
 PairDecoder = Decoder[PairBatch, Any]
+Prefixes = Sequence[str] | None  # what each answer begins with
+Progress = Callable[[int], None] | None  # told how many more sentences are done
 
 
 class TranslationEngine(ABC):
@@ -43,12 +45,7 @@ class TranslationEngine(ABC):
 
     @abstractmethod
     def search(
-        self,
-        sources: Sequence[Ids],
-        *,
-        options: DecodingConfig,
-        prefixes: Sequence[str] | None = None,
-        progress: Callable[[int], None] | None = None,
+        self, sources: Sequence[Ids], *, options: DecodingConfig, prefixes: Prefixes = None, progress: Progress = None
     ) -> list[list[Answer]]:
         """Return the translations of each source's ids, none of them empty, best first."""
 
@@ -85,12 +82,7 @@ class JumokEngine(TranslationEngine):
         return {"parameters": self.model.parameter_count}
 
     def search(
-        self,
-        sources: Sequence[Ids],
-        *,
-        options: DecodingConfig,
-        prefixes: Sequence[str] | None = None,
-        progress: Callable[[int], None] | None = None,
+        self, sources: Sequence[Ids], *, options: DecodingConfig, prefixes: Prefixes = None, progress: Progress = None
     ) -> list[list[Answer]]:
         """Return the translations of each source's ids, best first; processes share them where that is faster."""
         count = processes_for(

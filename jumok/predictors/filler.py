@@ -3,7 +3,7 @@
 text with [MASK] → ids → model → the likeliest tokens of each mask
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,13 +19,13 @@ from jumok.errors import ConfigError
 from jumok.nn.batch import MaskedBatch
 from jumok.nn.masks import mean_of
 from jumok.nn.model import MaskedReader
-from jumok.predictors.base import Notice, Warn, ignore_notice
+from jumok.predictors.base import Advance, Notice, Warn, ignore_notice
 from jumok.predictors.text import TextPredictor
 from jumok.tasks.examples import Ids, make_row, pad_rows
 from jumok.tasks.masked_language_modeling import MaskedLanguageModeling
 
 MASK = "[MASK]"
-ROWS = 64  # texts read side by side
+AT_ONCE = 64  # texts read side by side
 NOTHING: Ids = np.empty(0, dtype=np.int64)
 
 
@@ -76,10 +76,10 @@ class Filler(TextPredictor[MaskedLanguageModeling, MaskedReader]):
         alone = [texts] if isinstance(texts, str) else texts
         ids = self.task.tokenizer.encode([clean(text, self.task.data.lowercase) for text in alone])
         means = []
-        for first in range(0, len(ids), ROWS):
+        for first in range(0, len(ids), AT_ONCE):
             rows = [
                 make_row(np.asarray(row, dtype=np.int64), NOTHING, self.task.longest)
-                for row in ids[first : first + ROWS]
+                for row in ids[first : first + AT_ONCE]
             ]
             source, mask, _ = pad_rows(rows)
             batch = MaskedBatch(source, mask, torch.zeros_like(mask), torch.zeros(0, dtype=torch.int64))
@@ -100,7 +100,7 @@ class Filler(TextPredictor[MaskedLanguageModeling, MaskedReader]):
             raise ConfigError(f"the text has {len(ids) + 2} tokens, the model takes {self.task.longest}; shorten it")
         return ids
 
-    def score(self, store: TextStore, options: DecodingConfig, progress: Callable[[int], None]) -> dict[str, Any]:
+    def score(self, store: TextStore, options: DecodingConfig, progress: Advance) -> dict[str, Any]:
         """Return loss, perplexity and the share of masked tokens found of a text."""
         scores = self.task.metrics(self.model, store)
         progress(len(store))

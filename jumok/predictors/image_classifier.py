@@ -3,7 +3,7 @@
 file → pixels → model → probabilities, best first; under observe → attention over the image's cells
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from jumok.inspection.observe import observe
 from jumok.lens.heat import heat_of
 from jumok.lens.image_view import laid_out, placed
 from jumok.nn.model import ImageReader
-from jumok.predictors.base import Notice, Warn, ignore_notice
+from jumok.predictors.base import Advance, Notice, Warn, ignore_notice, ignore_progress
 from jumok.predictors.classifier import Classifier, Verdict, ranked_verdict
 from jumok.predictors.image_explanation import ImageExplanation
 from jumok.tasks.image_classification import ROWS, ImageClassification
@@ -62,7 +62,7 @@ class ImageClassifier(Classifier[ImageClassification, ImageReader, LabelledImage
         self,
         images: Sequence[str | Path | Image.Image],
         *,
-        progress: Callable[[int], None] = lambda done: None,
+        progress: Advance = ignore_progress,
         warn: Warn = ignore_notice,
     ) -> Iterator[Verdict | None]:
         """Yield the verdict on each image; None, with a warning, where it cannot be read."""
@@ -81,11 +81,7 @@ class ImageClassifier(Classifier[ImageClassification, ImageReader, LabelledImage
             progress(len(some))
 
     def verdicts(
-        self,
-        given: Sequence[str],
-        *,
-        progress: Callable[[int], None] = lambda done: None,
-        warn: Warn = ignore_notice,
+        self, given: Sequence[str], *, progress: Advance = ignore_progress, warn: Warn = ignore_notice
     ) -> Iterator[tuple[str, Verdict | None]]:
         """Yield each image of files and folders, and the verdict on it; None, with a warning, where it cannot be read."""
         files = list(map(str, self.find(given)))

@@ -4,7 +4,7 @@ text → ids → row → model → probabilities, best first
 """
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +18,12 @@ from jumok.evaluation.labels import score_labels
 from jumok.evaluation.ngrams import fit_ngrams, majority_class
 from jumok.nn.batch import LabelBatch
 from jumok.nn.model import Model
-from jumok.predictors.base import Notice, Warn, ignore_notice
+from jumok.predictors.base import Advance, Notice, Warn, ignore_notice, ignore_progress
 from jumok.predictors.classifier import Classifier, Verdict, ranked_verdict
 from jumok.tasks.examples import MARKS, make_row, pad_rows
 from jumok.tasks.text_classification import TextClassification
 
-ROWS = 64  # texts read side by side
+AT_ONCE = 64  # texts read side by side
 
 
 class TextClassifier(Classifier[TextClassification, Model[LabelBatch], LabelStore]):
@@ -42,7 +42,7 @@ class TextClassifier(Classifier[TextClassification, Model[LabelBatch], LabelStor
         self,
         texts: str | Sequence[str | tuple[str, str]],
         *,
-        progress: Callable[[int], None] = lambda done: None,
+        progress: Advance = ignore_progress,
         warn: Warn = ignore_notice,
     ) -> list[Verdict]:
         """Return the verdict on each text, or on each pair of texts; one text may stand alone.
@@ -52,9 +52,9 @@ class TextClassifier(Classifier[TextClassification, Model[LabelBatch], LabelStor
         alone = [texts] if isinstance(texts, str) else texts
         pairs = [(text, "") if isinstance(text, str) else text for text in alone]
         verdicts: list[Verdict] = []
-        for first in range(0, len(pairs), ROWS):
+        for first in range(0, len(pairs), AT_ONCE):
             rows = []
-            for number, ids in enumerate(self.task.read(pairs[first : first + ROWS]), start=first + 1):
+            for number, ids in enumerate(self.task.read(pairs[first : first + AT_ONCE]), start=first + 1):
                 rows.append(make_row(*ids, self.task.data.max_length))
                 if not any(map(len, ids)):
                     warn(Notice(number, "has no text; the class it gets is only what the model says of nothing at all"))
@@ -72,11 +72,7 @@ class TextClassifier(Classifier[TextClassification, Model[LabelBatch], LabelStor
         return verdicts
 
     def verdicts(
-        self,
-        given: Sequence[str],
-        *,
-        progress: Callable[[int], None] = lambda done: None,
-        warn: Warn = ignore_notice,
+        self, given: Sequence[str], *, progress: Advance = ignore_progress, warn: Warn = ignore_notice
     ) -> Iterator[tuple[str, Verdict | None]]:
         """Yield each text and the verdict on it; a model of two texts takes them with a tab between."""
         pairs = [_split_at_tab(text) if self.takes_two else (text, "") for text in given]

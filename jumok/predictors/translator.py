@@ -5,7 +5,7 @@ explain adds one teacher-forced pass that is observed
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Self
@@ -16,7 +16,7 @@ from jumok.data.text.sources import tidy
 from jumok.errors import ConfigError, DataError
 from jumok.evaluation.text import score_by_length, score_texts, tokenization
 from jumok.inspection.ablation import Ablation
-from jumok.predictors.base import Notice, Predictor, Warn, ignore_notice
+from jumok.predictors.base import Advance, Notice, Predictor, Warn, ignore_notice
 from jumok.predictors.engines import JumokEngine, PairDecoder, TranslationEngine
 from jumok.predictors.explaining import explain, worth_of_heads
 from jumok.predictors.explanation import Explanation, HeadWorth
@@ -87,7 +87,7 @@ class Translator(Predictor[Translation, PairDecoder, PairStore]):
         beam: int | None = None,
         prefixes: Sequence[str] | None = None,
         options: DecodingConfig | None = None,
-        progress: Callable[[int], None] | None = None,
+        progress: Advance | None = None,
     ) -> list[str]:
         """Return the best translation of each text; one text may stand alone.
 
@@ -104,7 +104,7 @@ class Translator(Predictor[Translation, PairDecoder, PairStore]):
         to: str | Sequence[str] = "",
         prefixes: Sequence[str] | None = None,
         options: DecodingConfig | None = None,
-        progress: Callable[[int], None] | None = None,
+        progress: Advance | None = None,
         warn: Warn = ignore_notice,
     ) -> list[list[Answer]]:
         """Return the n best translations of each text with scores and tokens; an empty text gives one empty answer."""
@@ -258,7 +258,7 @@ class Translator(Predictor[Translation, PairDecoder, PairStore]):
         corpus = Corpus(source=names[0], target=names[1], to=self.language())
         return self.task.corpora.own_store(corpus)
 
-    def score(self, store: PairStore, options: DecodingConfig, progress: Callable[[int], None]) -> dict[str, Any]:
+    def score(self, store: PairStore, options: DecodingConfig, progress: Advance) -> dict[str, Any]:
         """Return BLEU and others of pairs."""
         texts, languages = [store.text(number) for number in range(len(store))], self.task.languages_of(store)
         cut: list[Notice] = []

@@ -3,7 +3,7 @@
 text → ids → [decoding engine up to the window → newest half of it, read again]* → ids → text
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
@@ -18,7 +18,7 @@ from jumok.decoding.requests import Marks, Request
 from jumok.errors import ConfigError
 from jumok.nn.batch import TextBatch
 from jumok.nn.model import Decoder
-from jumok.predictors.base import Notice, Warn, ignore_notice
+from jumok.predictors.base import Advance, Notice, Warn, ignore_notice
 from jumok.predictors.text import TextPredictor
 from jumok.runs.run import Run
 from jumok.tasks.language_modeling import LanguageModeling
@@ -139,7 +139,7 @@ class Writer(TextPredictor[LanguageModeling, Decoder[TextBatch, Any]]):
                 return
             seed += NEXT_DRAWS
 
-    def score(self, store: TextStore, options: DecodingConfig, progress: Callable[[int], None]) -> dict[str, Any]:
+    def score(self, store: TextStore, options: DecodingConfig, progress: Advance) -> dict[str, Any]:
         """Return loss, perplexity and bits per byte and per character of a text."""
         scores = self.task.metrics(self.model, store)
         progress(len(store))

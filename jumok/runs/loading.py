@@ -21,6 +21,7 @@ from jumok.runs.device import choose_device
 from jumok.runs.job import folders_for
 from jumok.runs.run import Run
 from jumok.runs.shipped import find_run
+from jumok.runs.weights import load_weights
 from jumok.training.average import load_tensors
 from jumok.training.checkpoint import Checkpoints
 
@@ -96,7 +97,7 @@ def _load(kind: type[AnyPredictor], run: Run, options: LoadOptions) -> AnyPredic
 
     if run.facts.get("engine"):
         return kind.with_export(run, open_task(), int8=options.int8)
-    weights = Checkpoints(run.folder).load_weights(options.checkpoint)
+    weights = load_weights(run, options.checkpoint)
     model = build_empty_model(run.recipe.model)
     try:
         load_tensors(model, weights)
@@ -115,6 +116,10 @@ class WithoutDraws(TorchFunctionMode):
     INITIALISERS = frozenset({nn.init.uniform_, nn.init.normal_, nn.init.kaiming_uniform_})
     DRAWS = frozenset({Tensor.uniform_, Tensor.normal_})
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.generators: dict[torch.device, torch.Generator] = {}
+
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Call func, or hand its tensor back without random numbers."""
         kwargs = kwargs or {}
@@ -124,7 +129,8 @@ class WithoutDraws(TorchFunctionMode):
             tensor: Tensor = args[0]
             if isinstance(tensor, nn.Parameter) or tensor._is_view():
                 return tensor
-            kwargs = kwargs | {"generator": torch.Generator(tensor.device)}
+            own = self.generators.setdefault(tensor.device, torch.Generator(tensor.device))
+            kwargs = kwargs | {"generator": own}
         return func(*args, **kwargs)
 
 

@@ -29,7 +29,7 @@ from jumok.predictors.translator import Translator
 from jumok.runs.loading import LoadOptions, add_data_folder, load_run
 from jumok.runs.run import Run
 from jumok.runs.shipped import SHELF
-from jumok.training.checkpoint import Checkpoints
+from jumok.runs.weights import load_weights
 from jumok.workflows.export import BROUGHT
 
 SENTENCES = 200  # held out, that run and packed model answer
@@ -136,7 +136,7 @@ def _write(translator: Translator, folder: Path, name: str, sample: Sequence[Exa
     (folder / "metrics.jsonl").unlink()
     lines = [f"{example.language}\t{example.source}\n" for example in sample]
     (folder / BROUGHT).write_text("".join(lines), encoding="utf-8")
-    weights = Checkpoints(translator.run.folder).load_weights(checkpoint)
+    weights = load_weights(translator.run, checkpoint)
     (folder / "best").mkdir()  # a folder, not a link: an installed package has none
     file = folder / "best" / "model.safetensors"
     save_file({key: halved(key, value) for key, value in weights.items()}, file)
