@@ -30,7 +30,7 @@ def test_look_writes_a_page(copy_run, tmp_path):
     assert re.fullmatch(rf"k c a z  →  k c a z\npage: {page} \(\d+ kB\)\n", done.out)
     (run,) = told(page)["runs"]
     assert (run["name"], run["source"], run["answer"]) == (copy_run.name, "k c a z", "k c a z")
-    assert all(found["parts"] for found in run["maps"]), "a page can go step by step"
+    assert all(found["details"] for found in run["maps"]), "a page can go step by step"
     assert len(run["answers"]) == 2, "as many as the beam is wide"
     assert told(page)["words"] is True
     assert jumok("look", copy_run, "k c", "--target", "x y", "--html", page, "--subwords").code == 0
