@@ -9,12 +9,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+import torch
+
 _open: ContextVar[bool] = ContextVar("fast_path", default=False)
 
 
 def on_fast_path() -> bool:
-    """Return whether the caller is inside fast_path()."""
-    return _open.get()
+    """Return whether the caller is inside fast_path() and not being compiled."""
+    return not torch.compiler.is_compiling() and _open.get()
 
 
 @contextmanager

@@ -36,7 +36,7 @@ class Gelu(nn.GELU):
 
     def forward(self, input: Tensor) -> Tensor:
         """Return gelu of the input, of the same shape."""
-        learning = torch.is_grad_enabled() and on_fast_path() and not torch.compiler.is_compiling()
+        learning = on_fast_path() and torch.is_grad_enabled()
         if learning and input.is_contiguous() and input.numel() and native.serves(input):
             activated: Tensor = _Gelu.apply(input)  # type: ignore[no-untyped-call]
             return activated

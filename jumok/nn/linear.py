@@ -37,7 +37,6 @@ class Linear(nn.Linear):
             and input.is_contiguous()
             and input.numel() > 0
             and not torch.is_autocast_enabled("cpu")
-            and not torch.compiler.is_compiling()
         )
 
 

@@ -45,12 +45,11 @@ class Heads(NamedTuple):
 def fits(query: Tensor, keys: int, head_width: int) -> bool:
     """Return whether C serves in training for query (N, Q, …), so many keys, and heads of equally wide keys and values."""
     return (
-        torch.is_grad_enabled()
-        and on_fast_path()
+        on_fast_path()
+        and torch.is_grad_enabled()
         and head_width % 8 == 0
         and keys <= LONGEST
         and query.numel() > 0
-        and not torch.compiler.is_compiling()
         and not torch.is_autocast_enabled("cpu")
         and serves(query)
     )

@@ -27,12 +27,11 @@ class LayerNorm(nn.LayerNorm):
     def _native(self, x: Tensor) -> bool:
         """Return whether C is faster: while we learn, on one thread (torch's loop over features is slow for small models)."""
         return (
-            torch.is_grad_enabled()
-            and on_fast_path()
+            on_fast_path()
+            and torch.is_grad_enabled()
             and x.numel() > 0
             and x.is_contiguous()
             and self.weight.dtype == x.dtype
-            and not torch.compiler.is_compiling()
             and native.serves(x)
         )
 

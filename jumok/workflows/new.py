@@ -59,8 +59,8 @@ def new_recipe(source: Path, target: Path, *, val_source: Path | None = None, va
     sizes = suit(pairs)
     tokens = lengths.max(axis=1) * TOKENS_A_CHARACTER
     max_length = int(min(max(64, np.ceil(np.quantile(tokens, 0.999) * 1.5 / 32) * 32), 1024))
-    tokens_an_epoch = float(tokens.sum())
-    steps = int(max(tokens_an_epoch * sizes.epochs / sizes.batch_tokens // 500 * 500, 1000))
+    tokens_per_epoch = float(tokens.sum())
+    steps = int(max(tokens_per_epoch * sizes.epochs / sizes.batch_tokens // 500 * 500, 1000))
     held_out = min(pairs // 20, 1000)
     val = (
         f"val = {{ source = {quoted(val_source)}, target = {quoted(val_target)} }}"

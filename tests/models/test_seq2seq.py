@@ -22,7 +22,7 @@ from jumok.nn.model import Memory
 from jumok.nn.recurrent import RecurrentStack
 from jumok.nn.scores import StateAttention
 from jumok.tasks.pairs import collate
-from jumok.tasks.translation import covering
+from jumok.tasks.writing import observed_extend
 
 CLOSE = {"atol": 1e-5, "rtol": 1e-5}
 
@@ -613,7 +613,13 @@ def test_attention_seen_while_writing_is_that_of_one_pass_over_the_answer(option
 def test_coverage_under_a_beam_is_that_of_each_hypothesis(batch_size, options):
     model = sharp(options)
     found = answers(
-        model, SOURCES, observed_extend=covering(model), beam=3, n_best=3, coverage_penalty=0.7, batch_size=batch_size
+        model,
+        SOURCES,
+        observed_extend=observed_extend(model),
+        beam=3,
+        n_best=3,
+        coverage_penalty=0.7,
+        batch_size=batch_size,
     )
     for source, hypotheses in zip(SOURCES, found, strict=True):
         for hypothesis in hypotheses:
@@ -625,7 +631,7 @@ def test_coverage_under_a_beam_is_that_of_each_hypothesis(batch_size, options):
 def test_coverage_of_a_model_without_attention_is_refused_in_a_sentence():
     model = sharp({"attention": "none"})
     with pytest.raises(ConfigError, match="no source attention to cover; set coverage_penalty = 0"):
-        answers(model, SOURCES, observed_extend=covering(model), beam=3, coverage_penalty=0.7)
+        answers(model, SOURCES, observed_extend=observed_extend(model), beam=3, coverage_penalty=0.7)
 
 
 def test_hypotheses_share_the_memory_of_their_sentence():

@@ -93,7 +93,7 @@ def test_another_format_is_refused_in_a_sentence(run):
         (run / "run.json").write_text(json.dumps(facts | {"format": version}))
         with pytest.raises(
             RunError,
-            match=rf"has run format {version}, this jumok \(.*\) reads format {FORMAT}; use a matching version",
+            match=rf"has run format {version}, this jumok \(.*\) reads formats 1 and {FORMAT}; use a matching version",
         ):
             api.load(run)
 

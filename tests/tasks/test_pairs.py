@@ -123,7 +123,7 @@ def test_subword_dropout_makes_no_sentence_longer_than_allowed(corpora):
 def test_a_batch_is_described_by_its_own_first_pair(corpora, dropout):
     """Not by the newest batch: the guilty one may be an earlier micro-batch of the step."""
     batches = stream(corpora, dropout=dropout)
-    first, second = batches.take(), batches.take()
-    for batch in (second, first):
+    taken = [(batches.take(), batches.last) for _ in range(2)]
+    for batch, place in reversed(taken):
         text = corpora.source_tokenizer.decode(batch.source[0].tolist())
-        assert batches.describe(batches.last) == f"{len(batch.source)} pairs, the first: {text!r} → {text!r}"
+        assert batches.describe(place) == f"{len(batch.source)} pairs, the first: {text!r} → {text!r}"

@@ -81,7 +81,7 @@ def task_and_model(recipe):
 def search(task_and_model, monkeypatch, tokens, **options):
     """Return answers where tokens(ids) are the shortlist of a source, and all of them with shortlist = 0."""
     task, model = task_and_model
-    monkeypatch.setattr(task, "shortlists", lambda model, sources, each: [torch.tensor(tokens(ids)) for ids in sources])
+    monkeypatch.setattr(task, "shortlists", lambda sources, each: [torch.tensor(tokens(ids)) for ids in sources])
     sources = [task.corpora.train.source[number].astype(np.int64) for number in range(12)]
     given = {"beam": 3, "n_best": 3, "max_length": 9} | options
     return task.answer(model, sources, options=DecodingConfig(**given))
@@ -118,7 +118,7 @@ def test_a_prefix_may_hold_what_the_shortlist_does_not(task_and_model):
     texts = [task.corpora.train.text(number)[1] for number in (0, 1)]
     prefixes = [texts[0][:3], texts[1][:1]]
     sources = [task.corpora.train.source[number].astype(np.int64) for number in (0, 1)]
-    task.shortlists = lambda model, sources, each: [torch.tensor([END])] * len(sources)
+    task.shortlists = lambda sources, each: [torch.tensor([END])] * len(sources)
     try:
         found = task.answer(
             model, sources, options=DecodingConfig(beam=2, shortlist=1, min_length=1), prefixes=prefixes
@@ -136,7 +136,7 @@ def test_learnt_from_the_training_data_at_the_first_use(task_and_model, monkeypa
         "jumok.tasks.translation.learn", lambda *given, **options: learnt.append(1) or learn(*given, **options)
     )
     sources = [task.corpora.train.source[number].astype(np.int64) for number in range(3)]
-    first, second = (task.shortlists(model, sources, 2) for _ in range(2))
+    first, second = (task.shortlists(sources, 2) for _ in range(2))
     assert [tokens.tolist() for tokens in first] == [tokens.tolist() for tokens in second]
     assert learnt == [1]
     for tokens, ids in zip(first, sources, strict=True):
@@ -149,7 +149,8 @@ def test_refused_beside_options_that_need_the_whole_vocabulary(option):
         DecodingConfig(shortlist=5, **option)
 
 
-def test_refused_for_a_model_without(task_and_model):
-    task, _ = task_and_model
+def test_refused_for_a_model_without(task_and_model, monkeypatch):
+    task, model = task_and_model
+    monkeypatch.setattr(type(model), "restrictable", False)
     with pytest.raises(ConfigError, match="always tries its whole vocabulary"):
-        task.shortlists(torch.nn.Linear(2, 2), [], 5)
+        task.answer(model, [], options=DecodingConfig(shortlist=5))

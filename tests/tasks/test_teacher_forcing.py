@@ -14,7 +14,7 @@ from jumok import api
 from jumok.config import DecodingConfig, TrainingConfig
 from jumok.data.text.tokenizer import END, PAD, START
 from jumok.errors import ConfigError
-from jumok.tasks import translation
+from jumok.tasks import writing
 from jumok.tasks.losses import vocabulary_loss
 from jumok.tasks.pairs import collate
 from jumok.tasks.scheduled import sampled_logits, teacher_forcing_ratio
@@ -243,7 +243,7 @@ def test_sampled_and_plain_losses_agree_where_they_must(task_and_model, monkeypa
     wanted.backward()
     gradients = {name: parameter.grad.clone() for name, parameter in model.named_parameters()}
     model.zero_grad()
-    monkeypatch.setattr(translation, "teacher_forcing_ratio", lambda step, config: 1 - 1e-9)
+    monkeypatch.setattr(writing, "teacher_forcing_ratio", lambda step, config: 1 - 1e-9)
     torch.manual_seed(0)
     loss = task.loss(model, batch, 1)
     loss.total.backward()
@@ -256,7 +256,7 @@ def test_sampled_and_plain_losses_agree_where_they_must(task_and_model, monkeypa
 
 
 def test_ratio_one_keeps_the_fast_path_to_the_bit_and_draws_nothing(recipe, monkeypatch):
-    monkeypatch.setattr(translation, "sampled_logits", None)  # calling it would fail
+    monkeypatch.setattr(writing, "sampled_logits", None)  # calling it would fail
     task, model = make_decided(recipe)
     batch = batch_of(task)
     model.train()
@@ -270,7 +270,7 @@ def test_evaluations_always_see_the_true_tokens(recipe, monkeypatch):
     task, model = make_decided(recipe, "training.teacher_forcing=0.0")
     batch = batch_of(task)
     model.eval()
-    monkeypatch.setattr(translation, "sampled_logits", None)
+    monkeypatch.setattr(writing, "sampled_logits", None)
     assert torch.equal(task.loss(model, batch, 2).total, plain_loss(model, batch, 0.0)[0])
 
 
@@ -278,7 +278,7 @@ def test_the_decay_counts_the_trainers_steps(recipe, monkeypatch):
     task, model = make_decided(recipe, "training.steps=5", "training.teacher_forcing_decay=0.8")
     model.train()
     asked = []
-    monkeypatch.setattr(translation, "sampled_logits", lambda model, batch, ratio: asked.append(ratio) or model(batch))
+    monkeypatch.setattr(writing, "sampled_logits", lambda model, batch, ratio: asked.append(ratio) or model(batch))
     for step in range(1, 6):
         task.loss(model, batch_of(task), step)
     assert asked == pytest.approx([0.8, 0.6, 0.4, 0.2])  # the first step has a ratio of 1: the fast path

@@ -16,6 +16,7 @@ from jumok.inspection.record import mean_over_heads
 from jumok.runs.job import build_model
 from jumok.tasks import translation
 from jumok.tasks.pairs import collate
+from jumok.tasks.writing import Answer
 
 RECIPE = """
 [data]
@@ -148,9 +149,7 @@ def test_several_corpora_are_scored_together(task, model):
 def test_a_model_that_copies_scores_full_marks(task, model, monkeypatch):
     def perfect(model, sources, *, options):
         assert options.beam == 1
-        return [
-            [translation.Answer(task.source_tokenizer.decode(ids.tolist()), 0.0, [], [], 0.0, True)] for ids in sources
-        ]
+        return [[Answer(task.source_tokenizer.decode(ids.tolist()), 0.0, [], [], 0.0, True)] for ids in sources]
 
     monkeypatch.setattr(task, "answer", perfect)
     scores = task.metrics(model, task.corpora.evaluation("val"), sentences=50)

@@ -8,7 +8,8 @@ import torch
 import jumok
 from jumok.errors import RunError
 from jumok.lens.film import load_film
-from jumok.workflows.film import LONGEST, camera_for, open_film
+from jumok.tasks.pair_film import LONGEST
+from jumok.workflows.film import open_film
 
 STEPS = [0, 6, 12, 18, 23]  # of the recipe's evaluations, and the beginning
 
@@ -106,4 +107,4 @@ def test_long_sentences_are_no_probes(run_recipe, tmp_path):
     job = run_recipe(tmp_path / "run", overrides=overrides)
     (frame, _) = open_film(tmp_path / "run").frames
     assert [len(shot.maps[0].keys) for shot in frame.shots] == [LONGEST - 1, LONGEST]
-    assert camera_for(job.task, job.model, tmp_path, count=0) is None
+    assert job.task.camera(job.model, count=0) is None

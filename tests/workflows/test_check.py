@@ -36,8 +36,8 @@ def test_a_healthy_recipe_has_no_problems(recipe):
     assert report.unknown == {"source": 0.0, "target": 0.0}
     assert [len(source) == len(target) for source, target in report.samples] == [True] * 3
     assert report.memory >= 0
-    assert report.steps_an_epoch >= 10
-    assert report.seconds_in_all == pytest.approx(report.seconds_an_epoch * 100 / report.steps_an_epoch)
+    assert report.steps_per_epoch >= 10
+    assert report.seconds_in_all == pytest.approx(report.seconds_per_epoch * 100 / report.steps_per_epoch)
 
 
 def test_parameters_are_counted_as_the_run_will_have_them(recipe, tmp_path):
@@ -48,7 +48,7 @@ def test_parameters_are_counted_as_the_run_will_have_them(recipe, tmp_path):
 
 def test_accumulated_batches_make_fewer_steps(recipe):
     one, three = (jumok.check(recipe, overrides=[*HEALTHY, f"training.accumulate={count}"]) for count in (1, 3))
-    assert three.steps_an_epoch == one.steps_an_epoch // 3
+    assert three.steps_per_epoch == one.steps_per_epoch // 3
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the peak is that of the process' whole life")
@@ -70,14 +70,14 @@ def test_steps_are_timed_as_the_run_will_take_them(recipe, monkeypatch, workers)
     )
     report = jumok.check(recipe, overrides=[*HEALTHY, f"training.workers={workers}"])
     assert started == ([3] if workers == 3 else [])
-    assert report.tokens_a_second > 0
+    assert report.tokens_per_second > 0
     assert multiprocessing.active_children() == []
 
 
 def test_a_set_of_one_batch_still_has_a_speed(recipe):
     report = jumok.check(recipe, overrides=["training.batch_tokens=2000"])
-    assert report.steps_an_epoch == 1
-    assert report.tokens_a_second > 0
+    assert report.steps_per_epoch == 1
+    assert report.tokens_per_second > 0
     assert report.seconds_in_all > 0
 
 
