@@ -153,12 +153,15 @@ class Hypotheses:
         rows.ended = found.ended.repeat_interleave(width)
         return rows
 
+    def append(self, continuations: Continuations) -> "Hypotheses":
+        """Return the hypotheses themselves, each continued by the token in its place."""
+        self.next = continuations.tokens
+        self.tokens.scatter_(1, self.length[:, None], continuations.tokens[:, None])
+        self.log_probabilities.scatter_(1, self.length[:, None], continuations.log_probabilities[:, None])
+        self.length = self.length + 1
+        self.total = self.total + continuations.log_probabilities
+        return self
+
     def follow(self, continuations: Continuations) -> "Hypotheses":
-        """Return the hypotheses that are continued, each with its new token."""
-        rows = self if continuations.unmoved(len(self)) else self.select(continuations.parents)
-        rows.next = continuations.tokens
-        rows.tokens.scatter_(1, rows.length[:, None], continuations.tokens[:, None])
-        rows.log_probabilities.scatter_(1, rows.length[:, None], continuations.log_probabilities[:, None])
-        rows.length = rows.length + 1
-        rows.total = rows.total + continuations.log_probabilities
-        return rows
+        """Return the parents of continuations, moved and repeated as these have them, each with its new token."""
+        return self.select(continuations.parents).append(continuations)

@@ -227,7 +227,7 @@ class Search(Generic[InputT, BatchT, StateT]):
         if not len(continuing.parents):
             self._run(None)
         elif continuing.unmoved(count):  # nearly always where hypotheses never split: nothing to move or count
-            batch.hypotheses, batch.state = hypotheses.follow(continuing), state
+            batch.hypotheses, batch.state = hypotheses.append(continuing), state
         else:
             self._run(Running(hypotheses.follow(continuing), state.select(continuing.parents), batch.shortlist))
 
@@ -293,8 +293,7 @@ class Search(Generic[InputT, BatchT, StateT]):
         self.constraints.apply(logits, hypotheses, shortlist)
         continuing, ending = self.strategy.advance(logits, normaliser, hypotheses, shortlist)
         if len(ending.parents):
-            ended = hypotheses.select(ending.parents)
-            ended = ended.follow(ending._replace(parents=torch.arange(len(ending.parents))))
+            ended = hypotheses.follow(ending)
             self._file(
                 EndedHypotheses(ended.sentence, ended.length, ended.total, ended.tokens, ended.log_probabilities),
                 covered=None if self.observed_extend is None else coverage(ended),
