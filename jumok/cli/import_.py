@@ -18,8 +18,7 @@ def import_(
     from jumok import api
 
     predictor, missing = api.import_model(folder, run)
-    facts = predictor.to_dict()
-    typer.echo(f"{run}: {facts['model']}, {facts['parameters']:,} parameters, from {folder}")
+    typer.echo(f"{run}: {predictor.run.recipe.model.name}, {predictor.parameters:,} parameters, from {folder}")
     if missing:
         typer.echo(f"not in the folder, started afresh: {', '.join(missing)}")
     typer.echo(f'Use it:    jumok {predictor.verb} {run} "…"')
