@@ -8,10 +8,12 @@ from jumok.cli.display import run_folders
 
 
 def import_(
-    folder: Path = typer.Argument(..., help="A local folder that save_pretrained wrote: GPT-2, BERT, ViT or Swin."),
+    folder: Path = typer.Argument(
+        ..., help="A local folder that save_pretrained wrote: GPT-2, BERT, ViT, Swin or Marian."
+    ),
     run: Path = typer.Argument(..., help="The run's folder to make.", autocompletion=run_folders),
 ) -> None:
-    """Bring in a GPT-2, BERT, ViT or Swin from a local folder of Hugging Face's layout.
+    """Bring in a GPT-2, BERT, ViT, Swin or Marian model from a local folder of Hugging Face's layout.
 
     Example: [bold]jumok import models/gpt2 runs/gpt2[/bold]
     """
