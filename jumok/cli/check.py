@@ -1,4 +1,4 @@
-"""`jumok check`: the doctor, before a run."""
+"""`jumok check`: look at a recipe and its data before a run."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING

@@ -8,18 +8,19 @@ from jumok.cli.display import run_folders
 
 
 def import_(
-    folder: Path = typer.Argument(..., help="A local folder that save_pretrained wrote: GPT-2, BERT, ViT or Swin."),
+    folder: Path = typer.Argument(
+        ..., help="A local folder that save_pretrained wrote: GPT-2, BERT, ViT, Swin or Marian."
+    ),
     run: Path = typer.Argument(..., help="The run's folder to make.", autocompletion=run_folders),
 ) -> None:
-    """Bring in a GPT-2, BERT, ViT or Swin from a local folder of Hugging Face's layout.
+    """Bring in a GPT-2, BERT, ViT, Swin or Marian model from a local folder of Hugging Face's layout.
 
     Example: [bold]jumok import models/gpt2 runs/gpt2[/bold]
     """
     from jumok import api
 
     predictor, missing = api.import_model(folder, run)
-    facts = predictor.to_dict()
-    typer.echo(f"{run}: {facts['model']}, {facts['parameters']:,} parameters, from {folder}")
+    typer.echo(f"{run}: {predictor.run.recipe.model.name}, {predictor.parameters:,} parameters, from {folder}")
     if missing:
         typer.echo(f"not in the folder, started afresh: {', '.join(missing)}")
     typer.echo(f'Use it:    jumok {predictor.verb} {run} "…"')

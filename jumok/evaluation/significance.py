@@ -1,6 +1,6 @@
 """Whether a difference of scores may be chance: the paired bootstrap.
 
-texts of several systems and their references → counts a sentence → scores of resampled sentences → Significance
+texts of several systems and their references → counts per sentence → scores of resampled sentences → Significance
 """
 
 from collections.abc import Sequence

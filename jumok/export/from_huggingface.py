@@ -1,4 +1,4 @@
-"""Models of Hugging Face's layout, brought in: GPT-2, BERT, ViT and Swin from a local folder to a run.
+"""Models of Hugging Face's layout, brought in: GPT-2, BERT, ViT, Swin and Marian from a local folder to a run.
 
 config.json, weights, tokenizer or how images are prepared → recipe, our names and our order of ids, tokenizer → RUN
 Nothing is unpickled freely: weights are safetensors, or a .bin read with weights_only.

@@ -1,1 +1,1 @@
-"""Trained models in use, one file a task."""
+"""Trained models in use, one file per task."""

@@ -14,7 +14,7 @@ from jumok.config import DecodingConfig, Split
 from jumok.errors import ConfigError
 from jumok.nn.model import Model
 from jumok.runs.run import Run
-from jumok.tasks.base import Task
+from jumok.tasks.base import Scores, Task
 
 SPLITS: tuple[Split, ...] = ("train", "val", "test")
 ScoringProgress = Callable[[str, int, int], None]  # label of a corpus, items done since the last call, items in all
@@ -93,7 +93,7 @@ class Predictor(ABC, Generic[TaskT, ModelT, StoreT]):
         target: Path | None = None,
         options: DecodingConfig | None = None,
         progress: ScoringProgress = lambda label, done, total: None,
-    ) -> dict[str, dict[str, Any]]:
+    ) -> dict[str, Scores]:
         """Return the scores of each corpus of a split, or of files of one's own, by label."""
         stores = self.stores(split, source=source, target=target)
         return {
@@ -118,16 +118,18 @@ class Predictor(ABC, Generic[TaskT, ModelT, StoreT]):
         """Return the data of files of one's own."""
 
     @abstractmethod
-    def score(self, store: StoreT, options: DecodingConfig, progress: Advance) -> dict[str, Any]:
+    def score(self, store: StoreT, options: DecodingConfig, progress: Advance) -> Scores:
         """Return the scores of one corpus."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return facts about the model for tables and pages."""
-        return {"run": str(self.run.folder), "model": self.run.recipe.model.name, **self.facts()}
+    @property
+    def parameters(self) -> int:
+        """How many parameters the model has."""
+        return self.model.parameter_count
 
-    def facts(self) -> dict[str, Any]:
-        """Return what the model itself says of it: how many parameters it has."""
-        return {"parameters": self.model.parameter_count}
+    def to_dict(self) -> dict[str, str | int]:
+        """Return facts about the model for tables and pages."""
+        name = self.run.recipe.model.name
+        return {"run": str(self.run.folder), "model": name, "parameters": self.parameters}
 
 
 class ModelPredictor(Predictor[TaskT, ModelT, StoreT]):

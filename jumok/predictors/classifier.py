@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal, TypeVar
 from jumok.config import DecodingConfig
 from jumok.evaluation.labels import score_labels
 from jumok.predictors.base import Advance, ModelPredictor, ModelT, StoreT, Warn, ignore_notice, ignore_progress
+from jumok.tasks.base import Scores
 from jumok.tasks.classification import Classification
 
 ClassificationT = TypeVar("ClassificationT", bound=Classification[Any, Any, Any])
@@ -40,7 +41,7 @@ class Classifier(ModelPredictor[ClassificationT, ModelT, StoreT]):
         None, with a warning, where it cannot be read.
         """
 
-    def score(self, store: StoreT, options: DecodingConfig, progress: Advance) -> dict[str, Any]:
+    def score(self, store: StoreT, options: DecodingConfig, progress: Advance) -> Scores:
         """Return accuracy and others of labelled data, and what stands beside them."""
         logits, wanted = self.task.logits(self.model, store, progress)
         named, labels = logits.argmax(dim=1).tolist(), self.task.labels
@@ -48,7 +49,7 @@ class Classifier(ModelPredictor[ClassificationT, ModelT, StoreT]):
         return {**scores, **self.task.metrics(logits, wanted), "labels": labels, **self.baselines_beside(store)}
 
     @abstractmethod
-    def baselines_beside(self, store: StoreT) -> dict[str, Any]:
+    def baselines_beside(self, store: StoreT) -> Scores:
         """Return what helps to read a score: `baselines` at least."""
 
 

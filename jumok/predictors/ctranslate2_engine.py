@@ -59,9 +59,14 @@ class CTranslate2Engine(TranslationEngine):
         return int(self.run.facts["limit"])
 
     @property
-    def facts(self) -> dict[str, Any]:
-        """How many parameters the model has, and how they are stored."""
-        return {"parameters": self.run.facts["parameters"], "engine": f"CTranslate2 {self.library.compute_type}"}
+    def name(self) -> str:
+        """The library, and how it stores the weights."""
+        return f"CTranslate2 {self.library.compute_type}"
+
+    @property
+    def parameters(self) -> int:
+        """How many parameters the exported model has."""
+        return int(self.run.facts["parameters"])
 
     def search(
         self, sources: Sequence[Ids], *, options: DecodingConfig, prefixes: Prefixes = None, progress: Progress = None

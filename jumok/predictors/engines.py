@@ -40,8 +40,13 @@ class TranslationEngine(ABC):
 
     @property
     @abstractmethod
-    def facts(self) -> dict[str, Any]:
-        """What tables and pages say of it: `parameters` at least."""
+    def name(self) -> str:
+        """What tables and pages call it; "": it is jumok's own."""
+
+    @property
+    @abstractmethod
+    def parameters(self) -> int:
+        """How many parameters the model has."""
 
     @abstractmethod
     def search(
@@ -77,9 +82,14 @@ class JumokEngine(TranslationEngine):
         return self.model.limit
 
     @property
-    def facts(self) -> dict[str, Any]:
+    def name(self) -> str:
+        """Nothing: it is jumok's own."""
+        return ""
+
+    @property
+    def parameters(self) -> int:
         """How many parameters the model has."""
-        return {"parameters": self.model.parameter_count}
+        return self.model.parameter_count
 
     def search(
         self, sources: Sequence[Ids], *, options: DecodingConfig, prefixes: Prefixes = None, progress: Progress = None

@@ -5,7 +5,6 @@ text with [MASK] → ids → model → the likeliest tokens of each mask
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -21,6 +20,7 @@ from jumok.nn.masks import mean_of
 from jumok.nn.model import MaskedReader
 from jumok.predictors.base import Advance, Notice, Warn, ignore_notice
 from jumok.predictors.text import TextPredictor
+from jumok.tasks.base import Scores
 from jumok.tasks.examples import Ids, make_row, pad_rows
 from jumok.tasks.masked_language_modeling import MaskedLanguageModeling
 
@@ -100,7 +100,7 @@ class Filler(TextPredictor[MaskedLanguageModeling, MaskedReader]):
             raise ConfigError(f"the text has {len(ids) + 2} tokens, the model takes {self.task.longest}; shorten it")
         return ids
 
-    def score(self, store: TextStore, options: DecodingConfig, progress: Advance) -> dict[str, Any]:
+    def score(self, store: TextStore, options: DecodingConfig, progress: Advance) -> Scores:
         """Return loss, perplexity and the share of masked tokens found of a text."""
         scores = self.task.metrics(self.model, store)
         progress(len(store))

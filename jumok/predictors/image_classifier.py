@@ -5,7 +5,6 @@ file → pixels → model → probabilities, best first; under observe → atten
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -23,6 +22,7 @@ from jumok.nn.model import ImageReader
 from jumok.predictors.base import Advance, Notice, Warn, ignore_notice, ignore_progress
 from jumok.predictors.classifier import Classifier, Verdict, ranked_verdict
 from jumok.predictors.image_explanation import ImageExplanation
+from jumok.tasks.base import Scores
 from jumok.tasks.image_classification import ROWS, ImageClassification
 
 
@@ -110,7 +110,7 @@ class ImageClassifier(Classifier[ImageClassification, ImageReader, LabelledImage
         """Return the images of a folder of class folders, or of a file of many, of one's own."""
         return self.task.corpora.own_store(ImageFiles(file=str(source.absolute())))
 
-    def baselines_beside(self, store: LabelledImageStore) -> dict[str, Any]:
+    def baselines_beside(self, store: LabelledImageStore) -> Scores:
         """Return how many images could not be read, and the accuracy of always saying the commonest class."""
         common = np.bincount(store.classes).max() / len(store)
         return {"broken": store.broken, "baselines": {"majority": 100.0 * float(common)}}

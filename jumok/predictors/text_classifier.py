@@ -6,7 +6,6 @@ text → ids → row → model → probabilities, best first
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import torch
 
@@ -20,6 +19,7 @@ from jumok.nn.batch import LabelBatch
 from jumok.nn.model import Model
 from jumok.predictors.base import Advance, Notice, Warn, ignore_notice, ignore_progress
 from jumok.predictors.classifier import Classifier, Verdict, ranked_verdict
+from jumok.tasks.base import Scores
 from jumok.tasks.examples import MARKS, make_row, pad_rows
 from jumok.tasks.text_classification import TextClassification
 
@@ -84,11 +84,11 @@ class TextClassifier(Classifier[TextClassification, Model[LabelBatch], LabelStor
         columns = train[0].model_dump(include={"text", "second", "label"}) if train else {}
         return self.task.corpora.own_store(LabelledFile(file=str(source.absolute()), **columns))
 
-    def baselines_beside(self, store: LabelStore) -> dict[str, Any]:
+    def baselines_beside(self, store: LabelStore) -> Scores:
         """Return the baselines."""
         return {"baselines": self.baselines(store)}
 
-    def baselines(self, store: LabelStore) -> dict[str, Any]:
+    def baselines(self, store: LabelStore) -> Scores:
         """Return the accuracy of always saying the commonest class and of n-grams, both learnt from train.
 
         n-grams are kept in the cache; where the training data or scikit-learn is missing, a sentence stands instead.

@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 from jumok.config import Corpus, DecodingConfig
 from jumok.data.text.pair_store import PairStore
@@ -21,6 +21,7 @@ from jumok.predictors.engines import JumokEngine, PairDecoder, TranslationEngine
 from jumok.predictors.explaining import explain, worth_of_heads
 from jumok.predictors.explanation import Explanation, HeadWorth
 from jumok.runs.run import Run
+from jumok.tasks.base import Scores
 from jumok.tasks.pairs import Ids
 from jumok.tasks.translation import Translation
 from jumok.tasks.writing import Answer
@@ -258,7 +259,7 @@ class Translator(Predictor[Translation, PairDecoder, PairStore]):
         corpus = Corpus(source=names[0], target=names[1], to=self.language())
         return self.task.corpora.own_store(corpus)
 
-    def score(self, store: PairStore, options: DecodingConfig, progress: Advance) -> dict[str, Any]:
+    def score(self, store: PairStore, options: DecodingConfig, progress: Advance) -> Scores:
         """Return BLEU and others of pairs."""
         texts, languages = [store.text(number) for number in range(len(store))], self.task.languages_of(store)
         cut: list[Notice] = []
@@ -280,6 +281,11 @@ class Translator(Predictor[Translation, PairDecoder, PairStore]):
             "decoding": options.model_dump(),
         }
 
-    def facts(self) -> dict[str, Any]:
-        """Return what the engine says of the model."""
-        return self.engine.facts
+    @property
+    def parameters(self) -> int:
+        """How many parameters the model has."""
+        return self.engine.parameters
+
+    def to_dict(self) -> dict[str, str | int]:
+        """Return facts about the model for tables and pages, and the engine where it is not jumok's."""
+        return super().to_dict() | ({"engine": self.engine.name} if self.engine.name else {})

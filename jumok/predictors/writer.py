@@ -21,6 +21,7 @@ from jumok.nn.model import Decoder
 from jumok.predictors.base import Advance, Notice, Warn, ignore_notice
 from jumok.predictors.text import TextPredictor
 from jumok.runs.run import Run
+from jumok.tasks.base import Scores
 from jumok.tasks.language_modeling import LanguageModeling
 
 CONTEXT = 8  # tokens before a new one that its text may depend on
@@ -28,13 +29,16 @@ LENGTH = 200  # tokens written where nobody says how many
 NEXT_DRAWS = 1_000_003  # added to the seed each time the window is full, so that a new stretch draws new numbers
 
 
-class Writer(TextPredictor[LanguageModeling, Decoder[TextBatch, Any]]):
+TextDecoder = Decoder[TextBatch, Any]
+
+
+class Writer(TextPredictor[LanguageModeling, TextDecoder]):
     """Write on with a run's weights."""
 
     verb = "generate"
     source_is = "a language model scores the text of --source alone"
 
-    def __init__(self, run: Run, task: LanguageModeling, model: Decoder[TextBatch, Any]) -> None:
+    def __init__(self, run: Run, task: LanguageModeling, model: TextDecoder) -> None:
         super().__init__(run, task, model)
         lay_out(model)
 
@@ -139,7 +143,7 @@ class Writer(TextPredictor[LanguageModeling, Decoder[TextBatch, Any]]):
                 return
             seed += NEXT_DRAWS
 
-    def score(self, store: TextStore, options: DecodingConfig, progress: Advance) -> dict[str, Any]:
+    def score(self, store: TextStore, options: DecodingConfig, progress: Advance) -> Scores:
         """Return loss, perplexity and bits per byte and per character of a text."""
         scores = self.task.metrics(self.model, store)
         progress(len(store))

@@ -211,13 +211,12 @@ def _compare(
         scores = score_texts(answers.texts, references, tokenize=tokenize)
         buckets = score_by_length(answers.texts, references, words, buckets=FIFTHS, tokenize=tokenize)
         trained, speed = training_time(predictor.run.folder, checkpoint)
-        facts = predictor.to_dict()
         runs.append(
             RunResult(
                 name=name,
-                folder=facts["run"],
-                model=facts["model"],
-                parameters=facts["parameters"],
+                folder=str(predictor.run.folder),
+                model=predictor.run.recipe.model.name,
+                parameters=predictor.parameters,
                 training_seconds=trained,
                 training_tokens_per_second=speed,
                 bleu=scores.bleu,

@@ -14,7 +14,7 @@ from jumok.data.files import find_file
 from jumok.data.text.sources import read_pairs, tidy
 from jumok.errors import DataError
 
-TOKENS_A_CHARACTER = 0.3  # of a subword vocabulary, roughly; Korean and Chinese have more, which the margin covers
+TOKENS_PER_CHARACTER = 0.3  # of a subword vocabulary, roughly; Korean and Chinese have more, which the margin covers
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def new_recipe(source: Path, target: Path, *, val_source: Path | None = None, va
     if pairs < 100:
         raise DataError(f"{source} and {target} have {pairs} pairs; a translator needs thousands")
     sizes = suit(pairs)
-    tokens = lengths.max(axis=1) * TOKENS_A_CHARACTER
+    tokens = lengths.max(axis=1) * TOKENS_PER_CHARACTER
     max_length = int(min(max(64, np.ceil(np.quantile(tokens, 0.999) * 1.5 / 32) * 32), 1024))
     tokens_per_epoch = float(tokens.sum())
     steps = int(max(tokens_per_epoch * sizes.epochs / sizes.batch_tokens // 500 * 500, 1000))

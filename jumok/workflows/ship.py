@@ -204,13 +204,13 @@ def card(
     from_scratch: bool = True,
 ) -> str:
     """Return the model card: what it is, what it learnt from, how well it does, and how to make it again."""
-    own, facts, data = small.run.recipe, small.to_dict(), small.task.data
+    own, data = small.run.recipe, small.task.data
     begun = "from scratch" if from_scratch else "from the weights of an earlier run"
     to = f", told by a tag to write {', '.join(small.task.languages)}" if small.task.languages else ""
     learnt = [f"- {corpus.full_title}, weight {corpus.weight:g}" for corpus in data.train] or [f"- built-in {data.set}"]
     lines = [
         f"# {name}\n",
-        f"A {facts['model']} of {facts['parameters']:,} parameters{to}; its weights are kept as float16 and used as "
+        f"A {own.model.name} of {small.parameters:,} parameters{to}; its weights are kept as float16 and used as "
         f"float32. Trained by jumok {begun} for {own.training.steps:,} steps; recipe.toml has every setting.\n",
         "## Learnt from\n",
         *learnt,

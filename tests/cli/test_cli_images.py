@@ -380,7 +380,7 @@ def test_one_class_and_an_empty_one(tmp_path):
     (["data.val=[]", "data.hold_out=30"], "data.hold_out = 30 leaves nothing of 30 images to train on"),
     (["training.monitor=bleu"], "training.monitor = 'bleu' is not among the scores: loss, accuracy, macro_f1, top5"),
     (["training.batch_tokens=100"], "training.batch_tokens is for text; set training.batch_size"),
-    (["tokenizer.vocabulary=100"], "images have no words"),
+    (["tokenizer.vocabulary=100"], "[tokenizer] is not for image-classification: take it out"),
     (["data.mean=[0.5]", "data.deviation=[0.5]"], "data.mean has 1 numbers for 3 channels"),
     (["data.augment.rotate=3"], "has no key 'rotate'"),
     (["data.train='nowhere'"], "nowhere was not found"),

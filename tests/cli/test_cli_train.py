@@ -125,7 +125,7 @@ def test_the_groups_leave_no_option_out():
     filled_in = {"model.source_vocabulary", "model.target_vocabulary"}
     definitions = recipe_schema()["$defs"]
     for section, name, reached in [
-        ("model", "TransformerConfig", plain | elsewhere), ("model", "Seq2SeqConfig", recurrent),
+        ("model", "TransformerConfig", plain | elsewhere), ("model", "Seq2SeqConfig", recurrent | elsewhere),
         ("training", "TrainingConfig", plain | recurrent), ("decoding", "DecodingConfig", plain),
         ("tokenizer", "TokenizerConfig", plain),
     ]:  # fmt: skip
@@ -144,14 +144,18 @@ def test_separate_vocabularies_have_separate_tables(small):
     assert model.embed_source.table is not model.embed_target.table
 
 
-@pytest.mark.parametrize("side", ["source", "target"])
-def test_embeddings_start_from_a_word2vec_file(small, side):
+@pytest.mark.parametrize(
+    ("side", "model"), [(side, model) for side in ("source", "target") for model in ("transformer", "seq2seq")]
+)
+def test_embeddings_start_from_a_word2vec_file(small, side, model):
     words = [str(digit) for digit in range(10)] if side == "source" else ["one", "two", "nobody"]
     vectors = [
         f"{word} " + " ".join(str(0.1 * (place - number)) for place in range(16)) for number, word in enumerate(words)
     ]
     write_lines(small.parent / "vectors.txt", [f"{len(words)} 16", *vectors])
     wanted = ["tokenizer.shared=false", "model.shared_embeddings=false", f"model.{side}_embeddings=vectors.txt"]
+    if model == "seq2seq":
+        small.write_text(SEQ2SEQ_RECIPE, encoding="utf-8")
     done = jumok("train", small, "--out", small.parent / "run", *overridden(wanted))
     assert done.code == 0, done.err
     assert f"{side} embeddings: {10 if side == 'source' else 2} of 14 entries start from vectors.txt" in done.err

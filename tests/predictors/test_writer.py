@@ -122,7 +122,7 @@ def test_a_piece_is_whole_characters_and_no_dearer_late_in_a_text(writer, monkey
     tokenizer = Tokenizer.train([text], TokenizerConfig(kind=kind, vocabulary=300, min_frequency=1))
     longest, decode = [], tokenizer.decode
     monkeypatch.setattr(tokenizer, "decode", lambda ids: longest.append(len(ids)) or decode(ids))
-    monkeypatch.setattr(writer.task, "tokenizer", tokenizer)
+    monkeypatch.setattr(type(writer.task), "tokenizer", tokenizer)
     ids = tokenizer.encode([text])[0]
     monkeypatch.setattr(Writer, "_tokens", lambda self, known, options, warn: iter(ids))
     for stops, wanted in [
