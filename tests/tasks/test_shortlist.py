@@ -130,7 +130,7 @@ def test_a_prefix_may_hold_what_the_shortlist_does_not(task_and_model):
 
 
 def test_learnt_from_the_training_data_at_the_first_use(task_and_model, monkeypatch):
-    task, model = task_and_model
+    task, _ = task_and_model
     learnt = []
     monkeypatch.setattr(
         "jumok.tasks.translation.learn", lambda *given, **options: learnt.append(1) or learn(*given, **options)
