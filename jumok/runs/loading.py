@@ -22,6 +22,7 @@ from jumok.runs.job import folders_for
 from jumok.runs.run import Run
 from jumok.runs.shipped import find_run
 from jumok.runs.weights import load_weights
+from jumok.tasks.base import Task
 from jumok.training.average import load_tensors
 from jumok.training.checkpoint import Checkpoints
 
@@ -92,7 +93,7 @@ def _in_its_engine(run: Run, options: LoadOptions, export: Export | None) -> Run
 
 
 def _load(kind: type[AnyPredictor], run: Run, options: LoadOptions) -> AnyPredictor:
-    def open_task() -> Any:
+    def open_task() -> Task[Any, Any, Any]:
         return task_class(run.recipe.task).open(run.recipe, run.data_folders, tokenizers=run.tokenizers)
 
     if run.facts.get("engine"):
