@@ -81,7 +81,7 @@ def main() -> None:
             lines = [line.rstrip("\n").split("\t")[1] for line in table]  # English, Korean
         texts.write_text("\n".join(lines[:300]), encoding="utf-8")
         few = Path(folder) / "few"
-        few.write_text("\n".join(lines[:60]), encoding="utf-8")
+        few.write_text("\n".join(lines[:200]), encoding="utf-8")
         recipe = str(HERE / "multi30k-tiny.toml")
         parts = {
             "train tiny, target tokens/s": lambda checkout, number: run(

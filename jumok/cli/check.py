@@ -47,25 +47,32 @@ def show(report: "CheckReport") -> None:
     for split, counts in report.counts.items():
         table.add_row(split, *(f"{counts[name]:,}" for name in reasons))
     print_table(table)
-    table = Table("tokens each", "mean", "median", "99 % up to", "longest", box=None, padding=(0, 2))
-    for side, lengths in report.lengths.items():
-        table.add_row(side, f"{lengths.mean:.1f}", str(lengths.median), str(lengths.nearly_all), str(lengths.longest))
-    print_table(table)
-    console.print(f"\n{len(report.samples)} {report.unit} as the model sees them")
+    if report.lengths:
+        table = Table("tokens each", "mean", "median", "99 % up to", "longest", box=None, padding=(0, 2))
+        for side, found in report.lengths.items():
+            table.add_row(side, f"{found.mean:.1f}", str(found.median), str(found.nearly_all), str(found.longest))
+        print_table(table)
+    if report.samples:
+        console.print(f"\n{len(report.samples)} {report.unit} as the model sees them")
     for sample in report.samples:
         console.print("  " + "\n  → ".join(" ".join(side) for side in sample), markup=False, soft_wrap=True)
-    rows, *longest = report.largest
-    console.print(
-        f"\nvocabulary     {', '.join(f'{size:,} {name}' for name, size in report.vocabularies.items())}\n"
-        f"parameters     {report.parameters:,}\n"
-        f"largest batch  {rows:,} {report.unit} of up to {' and '.join(map(str, longest))} tokens; {report.memory / 1e6:,.0f} MB at its peak\n"
-        f"padding        {report.padding:.1%}\n"
-        f"speed          {report.tokens_per_second:,.0f} {report.counted}/s\n"
-        f"time           {report.times[0]} per epoch ({report.steps_per_epoch:,} steps), "
-        f"{report.times[1]} in all, evaluations not counted",
-        markup=False,
-        soft_wrap=True,
+    rows, *sizes = report.largest
+    words = (
+        f"of up to {' and '.join(map(str, sizes))} tokens" if report.lengths else f"of {' × '.join(map(str, sizes))}"
     )
+    facts = {
+        "vocabulary": ", ".join(f"{size:,} {name}" for name, size in report.vocabularies.items()),
+        "parameters": f"{report.parameters:,}",
+        "largest batch": f"{rows:,} {report.unit} {words}; {report.memory / 1e6:,.0f} MB at its peak",
+        "padding": f"{report.padding:.1%}" if report.lengths else "",
+        "speed": f"{report.tokens_per_second:,.0f} {report.counted}/s",
+        "time": f"{report.times[0]} per epoch ({report.steps_per_epoch:,} steps), {report.times[1]} in all, "
+        "evaluations not counted",
+    }
+    console.print()
+    for name, fact in facts.items():
+        if fact:
+            console.print(f"{name:<14} {fact}", markup=False, soft_wrap=True)
     if not report.problems:
         console.print("\nno problems found")
     for problem, cure in report.problems:

@@ -71,7 +71,7 @@ class Corpora(ABC, Generic[DataT, StoreT]):
 
     def _built_in_stores(self, split: Split) -> dict[str, StoreT]:
         """Return a split of a built-in set by what it is called in tables."""
-        raise NotImplementedError(f"{type(self).__name__} has no built-in sets")
+        raise AssertionError(f"{type(self).__name__} has no built-in sets")
 
     # --- keys of the cache
 
