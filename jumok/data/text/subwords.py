@@ -293,8 +293,8 @@ def _sample_unigram(model: dict[str, Any], words: Words, keys: np.ndarray, *, ra
             lattice = [] if unknown else _lattice(text, scores, longest=longest, power=power)
             key = _mix(keys[number] + np.arange(1, VARIANTS + 1, dtype=np.uint64) * _STEP)
             draws = _mix(key[:, None] + np.arange(len(text), dtype=np.uint64) * _STEP) >> np.uint64(11)
-            for variant, chances in zip(variants, (draws * 2.0**-53).tolist(), strict=True):
-                variant += stretch if unknown else _draw(lattice, chances)
+            for variant, uniform in zip(variants, (draws * 2.0**-53).tolist(), strict=True):
+                variant += stretch if unknown else _draw(lattice, uniform)
         yield number, variants
 
 
@@ -317,14 +317,14 @@ def _lattice(text: str, scores: dict[str, tuple[int, float]], *, longest: int, p
     return lattice
 
 
-def _draw(lattice: Lattice, chances: list[float]) -> list[int]:
+def _draw(lattice: Lattice, uniform: list[float]) -> list[int]:
     """Return one segmentation, drawn piece by piece from the end."""
     pieces: list[int] = []
     place = len(lattice) - 1
-    for chance in chances:
+    for number in uniform:
         if place == 0:
             break
         choices = lattice[place]
-        _, place, piece = next((choice for choice in choices if chance < choice[0]), choices[-1])
+        _, place, piece = next((choice for choice in choices if number < choice[0]), choices[-1])
         pieces.append(piece)
     return pieces[::-1]
