@@ -1,4 +1,4 @@
-"""`jumok count`: how many bits of a row are set."""
+"""The command `count`: how many bits of a row are set."""
 
 from pathlib import Path
 
