@@ -3,9 +3,10 @@
     python benchmarks/before_after.py --old FOLDER --data FOLDER/data [--rounds 3]
 
 train        the recipe benchmarks/multi30k-tiny.toml for some steps: target tokens per second
-translate    the shipped ko-en on val sentences of koen: greedy and beam 5, all at once and one at a time
-start        `jumok translate ko-en "…"`, from the command to its end: seconds
-Ratios are new ÷ old, above 1 where the new one is faster; the median of the rounds, with their range.
+translate    the shipped ko-en on val sentences of koen, on one thread: greedy and beam 5, all at once and one at a time,
+             by processor time; two processes are asked in turn, so that a restless machine disturbs both alike
+start        `jumok translate ko-en "…"`, from the command to its end: commands per second
+Ratios are new ÷ old, above 1 where the new one is faster.
 """
 
 import argparse
@@ -32,18 +33,18 @@ print((rows[-1]["target_tokens"] - rows[0]["target_tokens"]) / (rows[-1]["second
 """
 
 TRANSLATE = """
-import sys, time, pathlib, jumok
-texts = pathlib.Path(sys.argv[1]).read_text().splitlines()
-beam, one_by_one = int(sys.argv[2]), sys.argv[3] == "single"
+import pathlib, sys, time, torch, jumok
+torch.set_num_threads(1)
 translator = jumok.load("ko-en")
-translator.translate(texts[:3], beam=beam)
-started = time.perf_counter()
-if one_by_one:
-    for text in texts:
-        translator.translate([text], beam=beam)
-else:
-    translator.translate(texts, beam=beam)
-print(len(texts) / (time.perf_counter() - started))
+texts = pathlib.Path(sys.argv[1]).read_text(encoding="utf-8").splitlines()
+options = {beam: translator.options.model_copy(update={"beam": beam, "workers": 1}) for beam in (1, 5)}
+for asked in sys.stdin:
+    beam, how = int(asked.split()[0]), asked.split()[1]
+    calls = [[text] for text in texts[:8]] if how == "single" else [texts]
+    started = time.process_time()
+    for call in calls:
+        translator.translate(call, options=options[beam])
+    print(sum(map(len, calls)) / (time.process_time() - started), flush=True)
 """
 
 START = """
@@ -55,14 +56,37 @@ print(1 / (time.perf_counter() - started))
 """
 
 
+def python_of(checkout: Path) -> str:
+    """Return a checkout's own Python, or this one."""
+    python = checkout / ".venv" / "bin" / "python"
+    return str(python if python.exists() else sys.executable)
+
+
 def run(checkout: Path, code: str, *arguments: str) -> float:
     """Return the figure that code prints when it runs with a checkout's jumok."""
-    python = checkout / ".venv" / "bin" / "python"
     done = subprocess.run(
-        [str(python if python.exists() else sys.executable), "-P", "-c", code, *arguments],
+        [python_of(checkout), "-P", "-c", code, *arguments],
         check=True, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": str(checkout)},
     )  # fmt: skip
     return float(done.stdout.split()[-1])
+
+
+class Asked:
+    """A process with a checkout's jumok that answers a question per line: fine turns, so that noise meets both alike."""
+
+    def __init__(self, checkout: Path, code: str, *arguments: str) -> None:
+        self.process = subprocess.Popen(
+            [python_of(checkout), "-P", "-c", code, *arguments],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=os.environ | {"PYTHONPATH": str(checkout)},
+        )  # fmt: skip
+
+    def ask(self, question: str) -> float:
+        """Return the figure that answers a question."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(question + "\n")
+        self.process.stdin.flush()
+        return float(self.process.stdout.readline())
 
 
 def main() -> None:
@@ -79,35 +103,39 @@ def main() -> None:
         texts = Path(folder) / "texts"
         with gzip.open(options.data / "koen" / "tatoeba.val.tsv.gz", "rt", encoding="utf-8") as table:
             lines = [line.rstrip("\n").split("\t")[1] for line in table]  # English, Korean
-        texts.write_text("\n".join(lines[:300]), encoding="utf-8")
-        few = Path(folder) / "few"
-        few.write_text("\n".join(lines[:200]), encoding="utf-8")
+        texts.write_text("\n".join(lines[:200]), encoding="utf-8")
         recipe = str(HERE / "multi30k-tiny.toml")
-        parts = {
-            "train tiny, target tokens/s": lambda checkout, number: run(
-                checkout, TRAIN, recipe, str(options.data), f"{folder}/{checkout.name}-{number}", str(options.steps)
-            ),
-            **{
-                f"translate, {name}, {how}, sentences/s": lambda checkout, number, beam=beam, how=how, file=file: run(
-                    checkout, TRANSLATE, str(file), beam, how
-                )
-                for name, beam in (("greedy", "1"), ("beam 5", "5"))
-                for how, file in (("batch", texts), ("single", few))
-            },
-            "start, commands/s": lambda checkout, number: run(checkout, START),
+        checkouts = {"old": options.old.resolve(), "new": options.new.resolve()}
+        workers = {side: Asked(checkout, TRANSLATE, str(texts)) for side, checkout in checkouts.items()}
+        asked = {  # part → how often each side is asked, and the question
+            f"translate, {name}, {how}, sentences/s": (turns * options.rounds, f"{beam} {how}")
+            for name, beam in (("greedy", 1), ("beam 5", 5))
+            for how, turns in (("batch", 6), ("single", 20))
         }
-        found: dict[str, dict[str, list[float]]] = {part: {"old": [], "new": []} for part in parts}
-        for number in range(options.rounds):
-            for part, measure in parts.items():
-                sides = [("old", options.old), ("new", options.new)]
-                for side, checkout in sides if number % 2 == 0 else reversed(sides):
-                    found[part][side].append(measure(checkout.resolve(), number))
+        found: dict[str, dict[str, list[float]]] = {}
+        for part, (turns, question) in asked.items():
+            found[part] = {side: [] for side in checkouts}
+            for number in range(turns + 1):
+                for side in sorted(workers, reverse=bool(number % 2)):
+                    figure = workers[side].ask(question)
+                    if number:  # the first is a warm-up
+                        found[part][side].append(figure)
+        whole = {
+            "train tiny, target tokens/s": lambda side, number: run(
+                checkouts[side], TRAIN, recipe, str(options.data), f"{folder}/{side}-{number}", str(options.steps)
+            ),
+            "start, commands/s": lambda side, number: run(checkouts[side], START),
+        }
+        for part, measure in whole.items():
+            found[part] = {side: [] for side in checkouts}
+            for number in range(options.rounds):
+                for side in sorted(checkouts, reverse=bool(number % 2)):
+                    found[part][side].append(measure(side, number))
     for part, sides in found.items():
-        ratios = [new / old for old, new in zip(sides["old"], sides["new"], strict=True)]
-        middle, low, high = statistics.median(ratios), min(ratios), max(ratios)
+        middle = statistics.median(sides["new"]) / statistics.median(sides["old"])
         best = max(sides["new"]) / max(sides["old"])
-        print(f"{part:<44} old {max(sides['old']):>10,.2f}  new {max(sides['new']):>10,.2f}  "
-              f"ratio {middle:.3f} ({low:.3f}-{high:.3f}), best against best {best:.3f}")  # fmt: skip
+        print(f"{part:<40} old {max(sides['old']):>10,.2f}  new {max(sides['new']):>10,.2f}  "
+              f"ratio of medians {middle:.3f}, of the best {best:.3f}")  # fmt: skip
     if options.out:
         options.out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
