@@ -6,6 +6,7 @@ import pytest
 
 os.environ["OMP_NUM_THREADS"] = "1"  # tiny tensors: a second thread costs more than it gives, and xdist uses both cores
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+os.environ["JUMOK_LANG"] = "en"  # whatever the machine speaks
 
 
 @pytest.fixture(autouse=True, scope="session")

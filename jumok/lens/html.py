@@ -25,6 +25,7 @@ PAGE_FILES = Path(__file__).parent / "page"
 ROOM, FEWEST_BITS = 280_000, 11  # bytes for the details of all views; the fewest bits that a number of them is cut to
 # The names of what a view has as tuples.
 CHOICE, ANSWER = ("token", "probability", "rivals"), ("text", "score")
+CLASS = ("label", "probability")
 WORTH = ("path", "head", "lost", "strongest")
 FOOTER = "shades follow the square root of a weight, so that small ones stay visible"
 
@@ -63,7 +64,7 @@ def make_page(views: Sequence[View], *, words: bool = True) -> Page:
     packing = Packing()
     bits = bits_for(views)
     runs = [describe_view(view, packing, bits=bits) for view in views]
-    data = {"runs": runs, "words": words}
+    data = {"runs": runs, "words": words and not any(view.characters for view in views)}
     title = f"{views[0].source} → {views[0].answer}" if views[0].source else views[0].name
     return assemble_page("text", title=title, data=data, packing=packing, footer=FOOTER)
 
@@ -164,7 +165,10 @@ def describe_view(view: View, packing: Packing, *, exact: bool = True, bits: int
         "output": number(view.output),
         "maps": maps,
         "positions": positions,
-        "choices": [dict(zip(CHOICE, one, strict=True)) for one in view.choices],
+        "choices": [one and dict(zip(CHOICE, one, strict=True)) for one in view.choices],
+        "classes": [dict(zip(CLASS, one, strict=True)) for one in view.classes],
+        "written": view.written,
+        "characters": view.characters,
         "answers": [dict(zip(ANSWER, one, strict=True)) for one in view.answers],
         "worth": [dict(zip(WORTH, one, strict=True)) for one in view.worth],
         "sides": [vars(side) for side in sides],

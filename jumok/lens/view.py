@@ -11,6 +11,8 @@ from jumok.inspection.record import AttentionMap, AttentionRecord
 
 NOTHING_TO_SHOW = "This model has no attention to show: all that its decoder knows of the source is one vector."
 
+Choice = tuple[str, float, Sequence[tuple[str, float]]]  # token, probability, rivals with their probabilities
+
 
 @dataclass(frozen=True)
 class Side:
@@ -31,7 +33,10 @@ class View:
     output: Side  # what was written, its end included
     source: str = ""
     answer: str = ""
-    choices: Sequence[tuple[str, float, Sequence[tuple[str, float]]]] = ()  # token, probability, rivals
+    choices: Sequence[Choice | None] = ()  # of each token of the output; None where nothing was decided
+    classes: Sequence[tuple[str, float]] = ()  # of a classifier: names and probabilities, the likeliest first
+    written: bool = True  # whether the output came token by token, so that a page can show how far it had come
+    characters: bool = False  # whether the model reads characters: a page then opens on them, not on words
     answers: Sequence[tuple[str, float]] = ()  # the search's answers with their scores, best first
     worth: Sequence[tuple[str, int, float, float]] = ()  # path, head, score lost without it, its strongest weight
 
