@@ -112,10 +112,10 @@ class OpenCall:
     @property
     def crosses(self) -> bool:
         """Whether it was given two sequences of vectors (B, T, D) with the same B and D."""
-        sequences = [one for one in self.given if isinstance(one, Tensor) and one.dim() == 3 and one.is_floating_point()]
-        return any(
-            one is not sequences[0] and one.shape[::2] == sequences[0].shape[::2] for one in sequences[1:]
-        )
+        sequences = [
+            one for one in self.given if isinstance(one, Tensor) and one.dim() == 3 and one.is_floating_point()
+        ]
+        return any(one is not sequences[0] and one.shape[::2] == sequences[0].shape[::2] for one in sequences[1:])
 
     @property
     def has_filed(self) -> bool:

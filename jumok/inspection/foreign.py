@@ -22,11 +22,12 @@ from jumok.inspection.calls import Observation, following_calls
 from jumok.inspection.foreign_details import Ingredients
 from jumok.inspection.functions import SeeingFunctions
 from jumok.inspection.hugging_face import (
+    can_generate,
     eager,
     is_attention_of_transformers,
-    is_model_of_transformers,
+    make_asking_hook,
+    make_beam_search_hook,
     make_weights_hook,
-    note_beam_search,
 )
 
 # B batch · H heads · Q queries · K keys · D width
@@ -54,8 +55,10 @@ def filing_foreign_weights(model: nn.Module, observation: Observation) -> Iterat
             elif is_attention_of_transformers(module):
                 hook = make_weights_hook(observation)
                 stack.callback(module.register_forward_hook(hook, with_kwargs=True).remove)
-            elif is_model_of_transformers(module) and module is model:
-                stack.callback(module.register_forward_pre_hook(note_beam_search(observation)).remove)
+                if (asking := make_asking_hook(module)) is not None:
+                    stack.callback(module.register_forward_pre_hook(asking, with_kwargs=True).remove)
+            elif can_generate(module):
+                stack.callback(module.register_forward_pre_hook(make_beam_search_hook(observation)).remove)
         # Behind the hooks above: a call must still be open when they file its weights.
         stack.enter_context(following_calls(model, observation, SeeingFunctions(observation)))
         yield
@@ -104,19 +107,14 @@ def _project(
     """Return queries, keys and values of a layer's inputs; None where it adds a key of its own."""
     if layer.bias_k is not None or layer.add_zero_attn:
         return None
-    if layer.in_proj_weight is not None:
-        matrices = layer.in_proj_weight.chunk(3)
-    else:
-        assert layer.q_proj_weight is not None
-        assert layer.k_proj_weight is not None
-        assert layer.v_proj_weight is not None
-        matrices = (layer.q_proj_weight, layer.k_proj_weight, layer.v_proj_weight)
+    apart = (layer.q_proj_weight, layer.k_proj_weight, layer.v_proj_weight)
+    matrices = layer.in_proj_weight.chunk(3) if layer._qkv_same_embed_dim else apart
     biases = (None, None, None) if layer.in_proj_bias is None else layer.in_proj_bias.chunk(3)
     inputs = [one if one.dim() == 3 else one[None] for one in (query, key, value, output)]
     if query.dim() == 3 and not layer.batch_first:
         inputs = [one.transpose(0, 1) for one in inputs]
     heads = [
-        nn.functional.linear(one, matrix, bias).unflatten(2, (layer.num_heads, -1)).transpose(1, 2)
+        nn.functional.linear(one, matrix, bias).view(*one.shape[:2], layer.num_heads, -1).transpose(1, 2)
         for one, matrix, bias in zip(inputs, matrices, biases, strict=False)
     ]
     return Ingredients(heads[0], heads[1], heads[2], inputs[3], scales=(layer.head_dim**-0.5,))

@@ -83,12 +83,9 @@ class SeeingFunctions(TorchFunctionMode):
             call.path, weights, crossed=call.crosses, causal=is_causal
         )
         joined = batched(output).transpose(1, 2).flatten(2)  # heads concatenated; whatever follows is not known
-        self.observation.file(
-            call.module,
-            kind,
-            weights,
-            ingredients=Ingredients(*_expanded(weights, query, key, value), output=joined, scales=(factor,)),
-        )
+        query, key, value = (_expand(part, weights) for part in (query, key, value))
+        ingredients = Ingredients(query, key, value, joined, scales=(factor,))
+        self.observation.file(call.module, kind, weights, ingredients=ingredients)
 
 
 def fused_weights(query: Tensor, key: Tensor, mask: Tensor | None, *, causal: bool, scale: float) -> Tensor:
@@ -111,7 +108,7 @@ def batched(x: Tensor) -> Tensor:
     return x[:, None] if x.dim() == 3 else x.flatten(0, -4)
 
 
-def _expanded(weights: Tensor, *parts: Tensor) -> Iterable[Tensor]:
-    """Yield queries, keys and values with the batch and heads of weights, over which they may have been broadcast."""
-    for part in map(batched, parts):
-        yield part.expand(*weights.shape[:2], *part.shape[2:])
+def _expand(part: Tensor, weights: Tensor) -> Tensor:
+    """Return queries, keys or values with the batch and heads of weights (B, H, Q, K), over which torch broadcasts them."""
+    part = batched(part)
+    return part.expand(*weights.shape[:2], *part.shape[2:])

@@ -9,7 +9,7 @@ the weights are those after dropout, and rows need not sum to 1.
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from inspect import currentframe
+from inspect import currentframe, signature
 from typing import Protocol, TypeGuard
 
 from torch import Tensor, nn
@@ -23,6 +23,7 @@ from jumok.inspection.rows import are_distributions, refuse_other_rows
 # B batch · H heads · Q queries · K keys · D width
 
 _OTHER_SEQUENCE = ("key_value_states", "encoder_hidden_states")  # the names of what cross-attention looks at
+_ASKING = "output_attentions"  # the argument that asks older layers for their weights
 
 
 def is_attention_of_transformers(module: nn.Module) -> bool:
@@ -31,9 +32,9 @@ def is_attention_of_transformers(module: nn.Module) -> bool:
 
 
 def make_weights_hook(observation: Observation) -> Callable[..., None]:
-    """Return a forward hook that files the weights that an attention layer of transformers returns."""
+    """Return a hook that files, after each call, the weights that an attention layer of transformers returns."""
 
-    def after(module: nn.Module, given: tuple[object, ...], named: dict[str, object], output: object) -> None:
+    def after(module: nn.Module, given: object, named: dict[str, object], output: object) -> None:
         call = innermost_call(observation)
         if call is None or call.module is not module or call.has_filed or not isinstance(output, tuple):
             return
@@ -61,6 +62,24 @@ def make_weights_hook(observation: Observation) -> Callable[..., None]:
     return after
 
 
+def make_asking_hook(module: nn.Module) -> Callable[..., object] | None:
+    """Return a hook that asks for the weights before each call, for layers that return them only where they are asked.
+
+    Their callers take no notice of one output more.
+    """
+    names = list(signature(module.forward).parameters)
+    if _ASKING not in names:
+        return None
+    place = names.index(_ASKING)
+
+    def before(module: nn.Module, given: tuple[object, ...], named: dict[str, object]) -> tuple[object, object]:
+        if place < len(given):
+            return (*given[:place], True, *given[place + 1 :]), named
+        return given, named | {_ASKING: True}
+
+    return before
+
+
 def _may_be_weights(found: Tensor, output: object) -> bool:
     """Return whether a tensor is (B, H, Q, K), where the output (B, Q, D) tells Q."""
     has_queries = not isinstance(output, Tensor) or output.dim() != 3 or found.shape[-2] in output.shape[:2]
@@ -69,9 +88,9 @@ def _may_be_weights(found: Tensor, output: object) -> bool:
 
 def _find_ingredients(call: OpenCall, weights: Tensor, output: object) -> Ingredients | None:
     """Return what weights (B, H, Q, K) were computed from, found among the matrix products of a call."""
-    batch, heads, queries, keys = weights.shape
+    values = (*weights.shape[:2], weights.shape[3])
     scores = [one for one in call.products if _product_shape(one.left, one.right) == weights.shape]
-    sums = [one for one in call.products if one.left.shape == weights.shape and one.right.shape[:3] == (batch, heads, keys)]
+    sums = [one for one in call.products if one.left.shape == weights.shape and one.right.shape[:3] == values]
     if not scores or not sums or not isinstance(output, Tensor):
         return None
     query, key = scores[0].left, scores[0].right.transpose(-2, -1)
@@ -104,6 +123,11 @@ def is_model_of_transformers(module: nn.Module) -> TypeGuard[_TransformersModel]
     return hasattr(type(module), "set_attn_implementation")
 
 
+def can_generate(module: nn.Module) -> bool:
+    """Return whether a module is a model of transformers that writes text."""
+    return is_model_of_transformers(module) and hasattr(type(module), "generate")
+
+
 @contextmanager
 def eager(model: nn.Module) -> Iterator[None]:
     """Switch the models of transformers inside a model, the outermost first, to attention that returns its weights."""
@@ -121,8 +145,8 @@ def eager(model: nn.Module) -> Iterator[None]:
                 module.set_attn_implementation(implementation)
 
 
-def note_beam_search(observation: Observation) -> Callable[..., None]:
-    """Return a hook before calls of a model that notes whether generate's beam search makes them.
+def make_beam_search_hook(observation: Observation) -> Callable[..., None]:
+    """Return a hook that notes, before each call of a model, whether generate's beam search makes it.
 
     Beam search reorders the rows of its cache between calls, and nothing that a module sees tells so.
     """

@@ -27,7 +27,9 @@ def looks_like_attention(module: nn.Module) -> bool:
 def find_suspects(model: nn.Module) -> list[str]:
     """Return the names of the innermost modules that look like attention."""
     found = {path: module for path, module in model.named_modules() if looks_like_attention(module)}
-    inside = [path for path in found if not any(other.startswith(f"{path}.") or (not path and other) for other in found)]
+    inside = [
+        path for path in found if not any(other.startswith(f"{path}.") or (not path and other) for other in found)
+    ]
     return [name_of(found[path], path) for path in inside]
 
 
