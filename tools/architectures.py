@@ -31,7 +31,7 @@ BART = {
     "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2, "decoder_start_token_id": 1, "forced_eos_token_id": None,
 }  # fmt: skip
 T5 = {
-    "vocab_size": WORDS, "d_model": WIDTH, "d_kv": 6, "d_ff": 17, "num_layers": 2, "num_decoder_layers": 3,
+    "vocab_size": WORDS, "d_model": WIDTH, "d_kv": 6, "d_ff": 17, "num_layers": 3, "num_decoder_layers": 2,
     "num_heads": HEADS, "pad_token_id": 0, "decoder_start_token_id": 0, "eos_token_id": 1,
 }  # fmt: skip
 GPT2 = {

@@ -127,9 +127,9 @@ _open: ContextVar[tuple[OpenCall, ...]] = ContextVar("open_calls", default=())
 
 
 def innermost_call(observation: Observation | None = None) -> OpenCall | None:
-    """Return the innermost open call of this context, or the innermost of an observation."""
-    calls = reversed(_open.get())
-    return next((call for call in calls if observation is None or call.observation is observation), None)
+    """Return the innermost open call of this context, or None where it is recorded by another observation."""
+    calls = _open.get()
+    return calls[-1] if calls and observation in (None, calls[-1].observation) else None
 
 
 @contextmanager
@@ -140,10 +140,13 @@ def following_calls(
     before = _open.get()
     entered = ExitStack()
 
+    def is_open() -> bool:
+        return any(call.observation is observation for call in _open.get())
+
     def begin(module: nn.Module, given: tuple[object, ...], named: dict[str, object]) -> None:
         if observation.covers(module):
             observation.called = True
-            if innermost_call(observation) is None:
+            if not is_open():
                 entered.enter_context(inside)
             call = OpenCall(module, observation, (*given, *named.values()), len(observation.record.maps))
             _open.set((*_open.get(), call))
@@ -153,7 +156,7 @@ def following_calls(
             calls = _open.get()
             places = [place for place, call in enumerate(calls) if call.module is module]
             _open.set(calls[: places[-1]] if places else calls)
-            if innermost_call(observation) is None:
+            if not is_open():
                 entered.close()
 
     with ExitStack() as hooks:

@@ -47,12 +47,10 @@ class SeeingFunctions(TorchFunctionMode):
         named = dict(kwargs or {})
         output = func(*args, **named)
         if func in _FUSED:
-            call = innermost_call(self.observation)
-            if call is not None and self.observation.covers(call.module):
+            if (call := innermost_call(self.observation)) is not None:
                 self._file(call, output, *args, **named)
         elif self.observation.record.keeps_details and func in _PRODUCTS and len(args) == 2:
-            call = innermost_call(self.observation)
-            if call is not None:
+            if (call := innermost_call(self.observation)) is not None:
                 call.products.append(Product(*args))
         return output
 

@@ -31,11 +31,7 @@ def join_maps(record: AttentionRecord) -> list[AttentionMap]:
     if all(len(calls) == 1 for calls in groups.values()):
         return _join_heads(record.maps)
     _refuse_beams(record)
-    starts: dict[int, list[int]] = {}  # of each call's queries, by number of calls, as self-attention tells them
-    for (_, kind, _), calls in groups.items():
-        if kind not in OVER_ANOTHER:
-            starts.setdefault(len(calls), [one.weights.shape[-1] - one.weights.shape[-2] for one in calls])
-    return _join_heads([_join_calls(calls, starts.get(len(calls))) for calls in groups.values()])
+    return _join_heads([_join_calls(calls) for calls in groups.values()])
 
 
 def _refuse_beams(record: AttentionRecord) -> None:
@@ -53,23 +49,33 @@ def _refuse_beams(record: AttentionRecord) -> None:
         )
 
 
-def _join_calls(calls: Sequence[AttentionMap], starts: Sequence[int] | None) -> AttentionMap:
-    """Return one map of a layer's calls, given where each call's queries begin, if that is known."""
-    first, last = calls[0], calls[-1]
+def _join_calls(calls: Sequence[AttentionMap]) -> AttentionMap:
+    """Return one map of a layer's calls, each of which goes on where the last ended, or repeats it with one token more."""
     if len(calls) == 1:
-        return first
-    counts = [one.weights.shape[-2] for one in calls]
-    if starts is None:  # over another sequence, and no self-attention to tell: each call goes on, or begins again
-        grows = all(later == count + 1 for count, later in pairwise(counts))
-        starts = [0] * len(calls) if grows else [sum(counts[:place]) for place in range(len(calls))]
-    if first.kind in OVER_ANOTHER and len({one.weights.shape[-1] for one in calls}) > 1:
-        raise _different_sequences(first)
-    ends = [start + count for start, count in zip(starts, counts, strict=True)]
-    if list(starts) == [0, *ends[:-1]]:
-        return _stack_calls(calls)
-    if any(starts) or any(not _begins_with(later, one) for one, later in pairwise(calls)):
-        raise _different_sequences(first)
-    return last  # without a cache each step reads the whole text again
+        return calls[0]
+    if all(_begins_with(later, one) for one, later in pairwise(calls)):
+        return calls[-1]  # without a cache each step reads the whole text again
+    ends = _find_ends(calls)
+    if ends is None:
+        raise ConfigError(
+            f"the maps of kind '{calls[0].kind}' are of different sequences: observe one call of the model at a time, or "
+            "one text that it writes step by step"
+        )
+    return _stack_calls(calls, ends)
+
+
+def _find_ends(calls: Sequence[AttentionMap]) -> list[int] | None:
+    """Return how many keys there were at the end of each call, or None where a call does not go on from the last."""
+    shapes = [(one.weights.shape[-2], one.weights.shape[-1]) for one in calls]
+    if calls[0].kind in OVER_ANOTHER:
+        goes_on = all(shape == (1, shapes[0][1]) for shape in shapes[1:])
+        return [shapes[0][1]] * len(calls) if goes_on else None
+    ends = [shapes[0][1]]
+    for queries, keys in shapes[1:]:
+        if not 0 < keys - queries <= ends[-1]:
+            return None
+        ends.append(ends[-1] + queries)  # of more keys than these a sliding window keeps the last
+    return ends
 
 
 def _begins_with(later: AttentionMap, one: AttentionMap) -> bool:
@@ -80,21 +86,22 @@ def _begins_with(later: AttentionMap, one: AttentionMap) -> bool:
     return grows and same.shape == one.weights.shape and torch.allclose(same, one.weights, atol=1e-3)
 
 
-def _stack_calls(calls: Sequence[AttentionMap]) -> AttentionMap:
-    """Return the map of all queries; a key that a call did not have yet has no weight in it."""
-    keys = calls[-1].weights.shape[-1]
-    weights = torch.cat([_widen(one.weights, keys) for one in calls], dim=-2)
+def _stack_calls(calls: Sequence[AttentionMap], ends: Sequence[int]) -> AttentionMap:
+    """Return the map of all queries; a key that a call did not have has no weight in it."""
+    last = calls[-1]
+    weights = torch.cat([_place(one.weights, end, ends[-1]) for one, end in zip(calls, ends, strict=True)], dim=-2)
     details = [one.details for one in calls if one.details is not None]
-    joined = _stack_details(details, keys) if len(details) == len(calls) else None
-    return replace(calls[-1], weights=weights, details=joined)
+    has_all_keys = last.weights.shape[-1] == ends[-1]
+    joined = _stack_details(details, ends) if len(details) == len(calls) and has_all_keys else None
+    return replace(last, weights=weights, details=joined)
 
 
-def _stack_details(details: Sequence[AttentionDetails], keys: int) -> AttentionDetails:
+def _stack_details(details: Sequence[AttentionDetails], ends: Sequence[int]) -> AttentionDetails:
     masks = []
-    for one in details:
+    for one, end in zip(details, ends, strict=True):
         rows, _, queries, _ = one.query.shape
         mask = one.query.new_ones(rows, queries, one.key.shape[2], dtype=torch.bool) if one.mask is None else one.mask
-        masks.append(_widen(mask, keys))
+        masks.append(_place(mask, end, ends[-1]))
     return replace(
         details[-1],
         query=torch.cat([one.query for one in details], dim=2),
@@ -103,16 +110,9 @@ def _stack_details(details: Sequence[AttentionDetails], keys: int) -> AttentionD
     )
 
 
-def _widen(x: Tensor, keys: int) -> Tensor:
-    """Return x (…, keys) with zeros for the keys that it does not have."""
-    return torch.nn.functional.pad(x, (0, keys - x.shape[-1]))
-
-
-def _different_sequences(found: AttentionMap) -> ConfigError:
-    return ConfigError(
-        f"the maps of kind '{found.kind}' are of different sequences: observe one call of the model at a time, or one "
-        "text that it writes step by step with a cache that keeps all keys"
-    )
+def _place(x: Tensor, end: int, keys: int) -> Tensor:
+    """Return x (…, keys), given its columns up to the key at end; the others are zero."""
+    return torch.nn.functional.pad(x, (end - x.shape[-1], keys - end))
 
 
 def _join_heads(maps: Sequence[AttentionMap]) -> list[AttentionMap]:
