@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from jumok.inspection.foreign_details import Ingredients, explain_weights
 from jumok.inspection.record import AttentionRecord
+from jumok.inspection.uncompiled import kept_out_of_compiled_code
 from jumok.nn.recording import recorder_for
 
 # B batch · H heads · T tokens · Q queries · K keys · D width
@@ -159,11 +160,12 @@ def following_calls(
             if not is_open():
                 entered.close()
 
+    before_call, after_call = map(kept_out_of_compiled_code, (begin, end))
     with ExitStack() as hooks:
         for module in model.modules():
             if _is_foreign(module, root=module is model):
-                hooks.callback(module.register_forward_pre_hook(begin, with_kwargs=True).remove)
-                hooks.callback(module.register_forward_hook(end, always_call=True).remove)
+                hooks.callback(module.register_forward_pre_hook(before_call, with_kwargs=True).remove)
+                hooks.callback(module.register_forward_hook(after_call, always_call=True).remove)
         try:
             yield
         finally:

@@ -18,6 +18,7 @@ from torch.overrides import TorchFunctionMode
 from jumok.inspection.calls import Observation, OpenCall, Product, innermost_call
 from jumok.inspection.foreign_details import Ingredients
 from jumok.inspection.kinds import guess_kind
+from jumok.inspection.uncompiled import kept_out_of_compiled_code
 
 # B batch · H heads · Q queries · K keys · d head width · v value width
 
@@ -35,6 +36,7 @@ class SeeingFunctions(TorchFunctionMode):
     def __init__(self, observation: Observation) -> None:
         super().__init__()
         self.observation = observation
+        self.run = kept_out_of_compiled_code(self._run)
 
     def __torch_function__(
         self,
@@ -44,14 +46,17 @@ class SeeingFunctions(TorchFunctionMode):
         kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
         """Run a function of torch, and file the weights of attention."""
-        named = dict(kwargs or {})
-        output = func(*args, **named)
-        if func in _FUSED:
-            if (call := innermost_call(self.observation)) is not None:
-                self._file(call, output, *args, **named)
-        elif self.observation.record.keeps_details and func in _PRODUCTS and len(args) == 2:
-            if (call := innermost_call(self.observation)) is not None:
-                call.products.append(Product(*args))
+        return self.run(func, args, kwargs or {})
+
+    def _run(self, func: Callable[..., Any], given: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
+        output = func(*given, **named)
+        is_fused = func in _FUSED
+        is_product = self.observation.record.keeps_details and func in _PRODUCTS and len(given) == 2
+        call = innermost_call(self.observation) if is_fused or is_product else None
+        if call is not None and is_fused:
+            self._file(call, output, *given, **named)
+        elif call is not None:
+            call.products.append(Product(*given))
         return output
 
     def _file(

@@ -10,11 +10,11 @@ import torch
 from torch import Tensor, nn
 
 from jumok.inspection.record import ModulePath
+from jumok.inspection.uncompiled import ORIGINAL
 
 # Q queries · K keys
 
 _CROSS = ("cross", "encoder_attn", "encdec", "enc_dec", "memory_attn", "src_attn")  # in the paths of cross-attention
-_COMPILED = "_orig_mod."  # what torch.compile puts before a path
 
 
 def guess_kind(path: str, weights: Tensor, *, crossed: bool = False, causal: bool = False, plain: str = "self") -> str:
@@ -44,7 +44,7 @@ def module_paths(model: nn.Module) -> dict[nn.Module, ModulePath]:
     """Return the path of each module, and its layer: where it stands in the innermost list of blocks around it."""
     modules = dict(model.named_modules())
     return {
-        module: ModulePath(path.replace(_COMPILED, "").removesuffix(_COMPILED[:-1]), _layer(path, modules))
+        module: ModulePath(".".join(name for name in path.split(".") if name != ORIGINAL), _layer(path, modules))
         for path, module in modules.items()
     }
 

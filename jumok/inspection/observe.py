@@ -23,6 +23,7 @@ from jumok.inspection.foreign import filing_foreign_weights
 from jumok.inspection.kinds import module_paths
 from jumok.inspection.record import AttentionRecord
 from jumok.inspection.suspects import explain_emptiness
+from jumok.inspection.uncompiled import uncompiled
 from jumok.nn.recording import recorder_for, recording
 
 __all__ = ["observe", "recorder_for"]
@@ -49,8 +50,11 @@ def observe(
         observed=module_paths(model), ablation=ablation or Ablation(), keeps_maps=keep, keeps_details=details
     )
     observation = Observation(record)
+    for module in outermost_scripts(model):
+        observation.note("What scripted modules (torch.jit) compute cannot be recorded", module)
     try:
-        with recording(record), filing_foreign_weights(model, observation) if keep else nullcontext():
+        foreign = filing_foreign_weights(model, observation) if keep else nullcontext()
+        with recording(record), uncompiled(model), foreign:
             yield record
         if observation.called and not record.maps and not type(model).__module__.startswith("jumok."):
             record.why_empty = explain_emptiness(model)
@@ -59,3 +63,12 @@ def observe(
             warnings.warn(f"{sentence}: {', '.join(paths)}", stacklevel=3)
     finally:
         record.observed.clear()  # the model is let go of, and tasks that were begun inside the block record no more
+
+
+def outermost_scripts(model: nn.Module) -> Iterator[nn.Module]:
+    """Yield the scripted modules of a model that stand inside no other."""
+    for child in model.children():
+        if isinstance(child, torch.jit.ScriptModule):
+            yield child
+        else:
+            yield from outermost_scripts(child)
