@@ -22,6 +22,11 @@ from jumok.nn.recording import recorder_for
 
 # B batch · H heads · T tokens · Q queries · K keys · D width
 
+WITHOUT_DETAILS = (
+    "The details of some maps could not be kept: their weights are not softmax(q · k · scale) under a mask alone, as where "
+    "a position bias is added or where they were marked by jumok.watch"
+)
+
 
 class Observation:
     """A block of observe: how foreign weights get into its record, and what is to be said at its end."""
@@ -69,7 +74,7 @@ class Observation:
         if record.keeps_details:
             details = None if ingredients is None else explain_weights(weights, ingredients)
             if details is None:
-                self.note("No details were kept where weights are not softmax(q · k · scale) under a mask", module)
+                self.note(WITHOUT_DETAILS, module)
             else:
                 record.note(
                     query=details.query,

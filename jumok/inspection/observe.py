@@ -22,7 +22,7 @@ from jumok.inspection.calls import Observation
 from jumok.inspection.foreign import filing_foreign_weights
 from jumok.inspection.kinds import module_paths
 from jumok.inspection.record import AttentionRecord
-from jumok.inspection.suspects import explain_emptiness
+from jumok.inspection.suspects import explain_emptiness, name_some
 from jumok.inspection.uncompiled import uncompiled
 from jumok.nn.recording import recorder_for, recording
 
@@ -60,7 +60,7 @@ def observe(
             record.why_empty = explain_emptiness(model)
             warnings.warn(record.why_empty, stacklevel=3)
         for sentence, paths in observation.notes.items():
-            warnings.warn(f"{sentence}: {', '.join(paths)}", stacklevel=3)
+            warnings.warn(f"{sentence}: {name_some(paths)}", stacklevel=3)
     finally:
         record.observed.clear()  # the model is let go of, and tasks that were begun inside the block record no more
 

@@ -4,6 +4,7 @@ modules whose class or children are named like attention's → a sentence with t
 """
 
 import re
+from collections.abc import Sequence
 
 from torch import nn
 
@@ -36,16 +37,19 @@ def find_suspects(model: nn.Module) -> list[str]:
 def explain_emptiness(model: nn.Module) -> str:
     """Return why the record of a model that was called is empty, and what to do."""
     suspects = find_suspects(model)
-    named = ", ".join(suspects[:MOST])
-    if len(suspects) > MOST:
-        named += f" and {len(suspects) - MOST} more"
     if not suspects:
         which, where = "No module looks like attention", "where the model computes them"
     else:
-        which = f"{named} {'look' if len(suspects) > 1 else 'looks'} like attention"
+        which = f"{name_some(suspects)} {'look' if len(suspects) > 1 else 'looks'} like attention"
         where = "in the forward there"
     return (
         f"no attention was recorded of {type(model).__name__}: it has no attention layers of torch, transformers or jumok "
         f"and does not call F.scaled_dot_product_attention. {which}; to record its weights (B, H, Q, K), mark them {where}, "
         "behind the softmax: `from jumok import watch` and `weights = watch(weights)`"
     )
+
+
+def name_some(names: Sequence[str]) -> str:
+    """Return the first names, and how many there are beside them."""
+    more = f" and {len(names) - MOST} more" if len(names) > MOST else ""
+    return ", ".join(names[:MOST]) + more
