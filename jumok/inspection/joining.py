@@ -45,7 +45,7 @@ def _refuse_beams(record: AttentionRecord) -> None:
         )
         raise ConfigError(
             f"the record is of a beam search, or of calls with different batches ({what}): which row went on from which is "
-            "not recorded. Generate with one beam (num_beams=1), or observe one call of the model over the finished text"
+            "not recorded. Generate with one beam (num_beams=1; beam=1 for jumok's models), or observe one call of the model over the finished text"
         )
 
 

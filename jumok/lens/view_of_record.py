@@ -27,6 +27,7 @@ def view_of_record(
         hint = record.why_empty or "call the model inside `with observe(model) as record:` first"
         raise ConfigError(f"the record is empty: {hint}")
     joined = _split_by_size(join_maps(record))
+    is_of_steps = len({(found.path, found.layer) for found in record.maps}) < len(record.maps)
     crosses = any(found.kind in OVER_ANOTHER for found in joined)
     if target_tokens is not None and not crosses:
         raise ConfigError("target_tokens are given, and the record has no cross-attention; give tokens alone")
@@ -42,12 +43,12 @@ def view_of_record(
     output = sides[(over_another or causal or list(sides))[0]][0]
     return View(
         name or "a record of attention",
-        AttentionRecord(maps, positions=record.positions),
+        AttentionRecord(maps, positions=[] if is_of_steps else record.positions),
         sides,
         output=output,
         source=_text(tokens) if crosses and target_tokens is not None else "",
         answer=_text(target_tokens) if tokens is not None else "",
-        written=crosses or len(joined) < len(record.maps),
+        written=crosses or is_of_steps,
     )
 
 
