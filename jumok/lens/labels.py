@@ -1,6 +1,6 @@
 """Readable labels of tokens, made by whatever tokenizer the model has.
 
-ids and a tokenizer of transformers, of tokenizers or of jumok → labels (spaces as ▁, bytes as <EC>), words
+ids and a tokenizer of transformers or of jumok → labels (spaces as ▁, bytes as <EC>), words
 """
 
 from collections.abc import Sequence
