@@ -5,6 +5,7 @@ tests/inspection/test_architectures.py asks for the same, one architecture at a 
 """
 
 import sys
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -112,12 +113,14 @@ ARCHITECTURES = {
     "DeiT": Architecture("DeiTModel", VIT, reads="image"),
     "BEiT": Architecture("BeitModel", VIT | {"use_relative_position_bias": True}, reads="image"),
     "DINOv2": Architecture("Dinov2Model", VIT, reads="image"),
+    "CLIP, texts": Architecture("CLIPTextModel", BERT),
+    "CLIP, images": Architecture("CLIPVisionModel", VIT, reads="image"),
     "Swin": Architecture("SwinModel", SWIN, reads="image"),
     "Swin v2": Architecture("Swinv2Model", SWIN, reads="image"),
 }  # fmt: skip
 
 
-def make_model(name: str, *, layers: int | None = None) -> nn.Module:
+def make_model(name: str) -> nn.Module:
     """Return a tiny random model of an architecture, in evaluation mode."""
     found = ARCHITECTURES[name]
     torch.manual_seed(1)
@@ -149,7 +152,7 @@ def claimed_weights(model: Any, inputs: Inputs) -> dict[str, list[Tensor]]:
     model.set_attn_implementation("eager")
     theirs = model(**inputs, output_attentions=True)
     model.set_attn_implementation(before)
-    alone = "decoder" if type(model).__name__.endswith(("LM", "LMHeadModel")) else "encoder"
+    alone = "decoder" if type(model).__name__.endswith(("LM", "LMHeadModel", "CLIPTextModel")) else "encoder"
     fields = {"encoder": "encoder_attentions", "decoder": "decoder_attentions", "cross": "cross_attentions"}
     found = {kind: theirs.get(field) for kind, field in fields.items()} | {
         alone: theirs.get("attentions") or theirs.get(fields[alone])
@@ -162,7 +165,8 @@ def compare(name: str) -> tuple[jumok.AttentionRecord, float]:
     """Return the record of an architecture and its largest difference to output_attentions."""
     model, inputs = make_model(name), make_inputs(name)
     claimed = claimed_weights(model, inputs)
-    with jumok.observe(model) as record:
+    with warnings.catch_warnings(), jumok.observe(model, details=True) as record:
+        warnings.simplefilter("ignore")  # of details that cannot be kept
         model(**inputs)
     largest = 0.0
     for kind, theirs in claimed.items():
@@ -181,11 +185,14 @@ def compare(name: str) -> tuple[jumok.AttentionRecord, float]:
 
 def main() -> None:
     """Print the table of architectures."""
-    print("| architecture | maps: kinds × layers | largest difference |\n| --- | --- | --- |")
+    print("| architecture | maps: kinds × layers | largest difference | details |\n| --- | --- | --- | --- |")
     for name in sys.argv[1:] or ARCHITECTURES:
         record, largest = compare(name)
         maps = ", ".join(f"{kind} × {len(record.of_kind(kind))}" for kind in record.kinds)
-        print(f"| {name} | {maps} | {largest:.1e} |" if largest else f"| {name} | {maps} | 0 |", flush=True)
+        detailed = [found.kind for found in record.maps if found.details is not None]
+        whole = {kind for kind in detailed if detailed.count(kind) == len(record.of_kind(kind))}
+        details = "yes" if len(detailed) == len(record.maps) else ", ".join(whole) or ("some" if detailed else "no")
+        print(f"| {name} | {maps} | {f'{largest:.1e}' if largest else 0} | {details} |", flush=True)
 
 
 if __name__ == "__main__":
