@@ -16,6 +16,17 @@ class Labels(NamedTuple):
 
     labels: tuple[str, ...]
     words: tuple[int, ...] = ()  # the word of each token, counted from 0; empty where it is not known
+    decoded: str = ""  # the text that a tokenizer makes of the tokens
+
+    def after_first(self) -> "Labels":
+        """Return the labels without the first."""
+        return Labels(self.labels[1:], tuple(word - self.words[1] for word in self.words[1:]), self.decoded)
+
+    @property
+    def text(self) -> str:
+        """The text that the tokens make together."""
+        between = "" if all(len(label) == 1 for label in self.labels) else " "
+        return self.decoded or between.join(self.labels)
 
 
 class _OwnTokenizer(Protocol):
@@ -23,6 +34,7 @@ class _OwnTokenizer(Protocol):
 
     def labels(self, ids: Sequence[int]) -> list[str]: ...
     def words(self, ids: Sequence[int]) -> list[int]: ...
+    def decode(self, ids: Sequence[int]) -> str: ...
 
 
 class _TransformersTokenizer(Protocol):
@@ -31,6 +43,7 @@ class _TransformersTokenizer(Protocol):
     all_special_ids: Sequence[int]
 
     def convert_ids_to_tokens(self, ids: list[int]) -> list[str]: ...
+    def decode(self, ids: list[int], *, skip_special_tokens: bool) -> str: ...
 
 
 def read_tokens(tokens: Any, tokenizer: Any = None, *, name: str = "tokens") -> Labels:
@@ -54,7 +67,7 @@ def read_tokens(tokens: Any, tokenizer: Any = None, *, name: str = "tokens") -> 
     if _is_of_transformers(tokenizer):
         return _read_with_transformers(ids, tokenizer)
     if _is_own(tokenizer):
-        return Labels(tuple(tokenizer.labels(ids)), tuple(tokenizer.words(ids)))
+        return Labels(tuple(tokenizer.labels(ids)), tuple(tokenizer.words(ids)), tokenizer.decode(ids))
     raise ConfigError(
         f"tokenizer is a {type(tokenizer).__name__}; give one of transformers or of jumok, or a list of labels as {name}"
     )
@@ -76,7 +89,8 @@ def _read_with_transformers(ids: list[int], tokenizer: _TransformersTokenizer) -
         token if index in special else readable_bytes(token) if in_bytes else readable_piece(token)
         for index, token in zip(ids, tokens, strict=True)
     ]
-    return Labels(tuple(labels), _find_words(labels, [index in special for index in ids]))
+    words = _find_words(labels, [index in special for index in ids])
+    return Labels(tuple(labels), words, tokenizer.decode(ids, skip_special_tokens=True))
 
 
 def _is_byte_level(tokenizer: object, tokens: Sequence[str]) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from jumok.errors import ConfigError
 from jumok.inspection.joining import OVER_ANOTHER, join_maps
 from jumok.inspection.record import AttentionMap, AttentionRecord
-from jumok.lens.labels import SPACE, Labels
+from jumok.lens.labels import Labels
 from jumok.lens.view import Side, View
 
 # H heads · Q queries · K keys
@@ -43,11 +43,11 @@ def view_of_record(
     output = sides[(over_another or causal or list(sides))[0]][0]
     return View(
         name or "a record of attention",
-        AttentionRecord(maps, positions=[] if is_of_steps else record.positions),
+        replace(record, maps=maps, positions=[] if is_of_steps else record.positions),
         sides,
         output=output,
-        source=_text(tokens) if crosses and target_tokens is not None else "",
-        answer=_text(target_tokens) if tokens is not None else "",
+        source=tokens.text if tokens is not None and crosses else "",
+        answer=_answer(target_tokens if crosses else tokens, len(output.labels)),
         written=crosses or is_of_steps,
     )
 
@@ -111,8 +111,15 @@ def _side(name: str, given: Labels | None, count: int, argument: str = "") -> Si
 
 def _shifted(given: Labels, count: int) -> tuple[Side, Side]:
     """Return what was written, and what stood there before, given one label more than there are queries."""
-    words = tuple(word - given.words[1] for word in given.words[1:]) if given.words else ()
-    return Side("output", given.labels[1:], words), Side("output so far", given.labels[:count], given.words[:count])
+    output = given.after_first()
+    return Side("output", output.labels, output.words), Side("output so far", given.labels[:count], given.words[:count])
+
+
+def _answer(given: Labels | None, written: int) -> str:
+    """Return the text of what was written, or read where nothing was."""
+    if given is None:
+        return ""
+    return given.after_first().text if len(given.labels) > written else given.text
 
 
 def _label(found: AttentionMap, sides: tuple[Side, Side]) -> AttentionMap:
@@ -139,16 +146,3 @@ def _split_by_size(maps: Sequence[AttentionMap]) -> list[AttentionMap]:
         else found
         for found in maps
     ]
-
-
-def _text(given: Labels | None) -> str:
-    """Return labels as the text that they make together."""
-    if given is None:
-        return ""
-    pieces = [label.removeprefix("##") for label in given.labels]
-    starts = [place == 0 or word != given.words[place - 1] for place, word in enumerate(given.words)]
-    spaced = [
-        f" {piece}" if starts and starts[place] and not piece.startswith(SPACE) else piece
-        for place, piece in enumerate(pieces)
-    ]
-    return ("".join(spaced) if starts else " ".join(pieces)).replace(SPACE, " ").strip()
