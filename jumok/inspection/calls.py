@@ -167,7 +167,7 @@ def following_calls(
 
     before_call, after_call = map(kept_out_of_compiled_code, (begin, end))
     with ExitStack() as hooks:
-        for module in model.modules():
+        for module in observation.record.observed:
             if _is_foreign(module, root=module is model):
                 hooks.callback(module.register_forward_pre_hook(before_call, with_kwargs=True).remove)
                 hooks.callback(module.register_forward_hook(after_call, always_call=True).remove)
