@@ -1,4 +1,6 @@
-"""Which module of the observed model is being called, for weights that come out of a function rather than a layer.
+"""Which module of the observed model is being called.
+
+Weights that come out of a function are filed under it, and so are weights that are marked.
 
 observe → hooks on every module that is neither jumok's nor torch's → open calls of this context, the innermost last
         → while one is open, torch's functions are seen (inspection/functions.py), and jumok.watch knows its module

@@ -1,4 +1,4 @@
-"""Attention that is not jumok's, made to hand over its weights while a model is observed.
+"""Attention that is not jumok's, made to hand over its weights to a record.
 
 torch.nn.MultiheadAttention, and so nn.Transformer:  asked for the weights of every head (here)
 models of transformers (Hugging Face):               switched to attention that returns them (hugging_face.py)

@@ -1,4 +1,4 @@
-"""Models of transformers (Hugging Face), made to hand over their weights while they are observed.
+"""Models of transformers (Hugging Face), made to hand over their weights.
 
 model → switched to its “eager” attention, whose layers return their weights beside their output
       → the returned tensor whose rows are distributions is filed: T5 returns its position biases, too

@@ -1,4 +1,4 @@
-"""What a module's path and its weights tell about its attention: the kind, and the number of the layer.
+"""The kind of attention and the number of its layer, by path and weights.
 
 decoder.block.2.layer.1.EncDecAttention → cross, layer 2
 """

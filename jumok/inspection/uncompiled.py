@@ -1,4 +1,4 @@
-"""Compiled models run as they are written while they are observed: compiled code has no place to look into.
+"""Compiled models, which run as they are written while they are observed.
 
 torch.compile(model), model.compile()  → switched off for the model inside the block, from all threads
 compiled functions that a model calls  → left compiled; what sees them is kept out of the compiled code
