@@ -34,7 +34,7 @@ def generate(
     for number in range(samples):
         each = options.model_copy(update={"seed": options.seed + number})
         if as_json:
-            text = writer.write(beginning, options=each, warn=warn)
+            text = writer.generate(beginning, options=each, warn=warn)
             typer.echo(json.dumps({"beginning": shown, "text": text, "seed": each.seed}, ensure_ascii=False))
             continue
         if number:

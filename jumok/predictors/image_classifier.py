@@ -5,6 +5,7 @@ file → pixels → model → probabilities, best first; under observe → atten
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import overload
 
 import numpy as np
 import torch
@@ -57,20 +58,47 @@ class ImageClassifier(Classifier[ImageClassification, ImageReader, LabelledImage
         except BrokenImageError as error:
             raise DataError(f"{image}: {error}.") from None
 
-    @torch.inference_mode()
+    @overload
+    def classify(  # type: ignore[overload-overlap]  # a file's name is a sequence, too
+        self, images: str | Path | Image.Image, *, progress: Advance = ignore_progress, warn: Warn = ignore_notice
+    ) -> Verdict: ...
+
+    @overload
     def classify(
         self,
         images: Sequence[str | Path | Image.Image],
         *,
         progress: Advance = ignore_progress,
         warn: Warn = ignore_notice,
+    ) -> list[Verdict | None]: ...
+
+    def classify(
+        self,
+        images: str | Path | Image.Image | Sequence[str | Path | Image.Image],
+        *,
+        progress: Advance = ignore_progress,
+        warn: Warn = ignore_notice,
+    ) -> Verdict | list[Verdict | None]:
+        """Return the verdict on an image, or a list of those on several.
+
+        One that cannot be read is refused; among several it has None, with a warning.
+        """
+        if not isinstance(images, str | Path | Image.Image):
+            return list(self._classify(images, progress=progress, warn=warn))
+        (verdict,) = self._classify([self.read(images)], progress=progress, warn=warn)
+        assert verdict is not None, "it was read"
+        return verdict
+
+    @torch.inference_mode()
+    def _classify(
+        self, images: Sequence[str | Path | Image.Image | Pixels], *, progress: Advance, warn: Warn
     ) -> Iterator[Verdict | None]:
         """Yield the verdict on each image; None, with a warning, where it cannot be read."""
         for first in range(0, len(images), ROWS):
             some: list[Pixels | None] = []
             for image in images[first : first + ROWS]:
                 try:
-                    some.append(self.read(image))
+                    some.append(image if isinstance(image, np.ndarray) else self.read(image))
                 except DataError as error:
                     warn(Notice(None, str(error)))
                     some.append(None)
@@ -85,7 +113,7 @@ class ImageClassifier(Classifier[ImageClassification, ImageReader, LabelledImage
     ) -> Iterator[tuple[str, Verdict | None]]:
         """Yield each image of files and folders, and the verdict on it; None, with a warning, where it cannot be read."""
         files = list(map(str, self.find(given)))
-        yield from zip(files, self.classify(files, progress=progress, warn=warn), strict=True)
+        yield from zip(files, self._classify(files, progress=progress, warn=warn), strict=True)
 
     @torch.inference_mode()
     def explain(self, image: str | Path | Image.Image, *, details: bool = False) -> ImageExplanation:

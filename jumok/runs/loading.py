@@ -4,7 +4,8 @@ name → folder → recipe, tokenizers, weights → model → the predictor of i
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -67,6 +68,8 @@ def load_run(
     predictor = _load(found, _in_its_engine(opened, options, export), options)
     if to:
         predictor.choose_language(to)
+    again = replace(options, to=to, engine="")  # the folder is that of the engine already
+    predictor.load_again = partial(load_run, found, predictor.run.folder.absolute(), again)
     assert isinstance(predictor, kind)
     return predictor
 
@@ -104,7 +107,7 @@ def _load(kind: type[AnyPredictor], run: Run, options: LoadOptions) -> AnyPredic
         load_tensors(model, weights)
     except ValueError as error:
         raise RunError(f"{run.folder}: {error}; recipe.toml and the checkpoint do not belong together") from None
-    return kind.with_model(run, open_task(), model.to(choose_device(options.device)).eval())
+    return kind.with_model(run, open_task(), model.to(choose_device(options.device, option="device")).eval())
 
 
 class WithoutDraws(TorchFunctionMode):
