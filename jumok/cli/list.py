@@ -21,12 +21,12 @@ def list_inventory(
 
     from rich.table import Table
 
-    from jumok.catalogue import DATASETS, MODELS, SHIPPED, TASKS
+    from jumok.catalogue import DATASETS, MODELS, SHIPPED, TASKS, registered
     from jumok.config.recipe import shipped_recipes
 
     groups = {
-        "models": {name: entry.summary for name, entry in MODELS.items()},
-        "tasks": {name: entry.summary for name, entry in TASKS.items()},
+        "models": {name: entry.summary for name, entry in MODELS.items()} | registered("models"),
+        "tasks": {name: entry.summary for name, entry in TASKS.items()} | registered("tasks"),
         "data sets": {name: entry.summary for name, entry in DATASETS.items()},
         "recipes": {name: summary(path) for name, path in shipped_recipes().items()},
     }

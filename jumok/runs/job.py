@@ -4,7 +4,7 @@ recipe → prepare (task, model) → Job → train → run folder; `jumok check`
 """
 
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic
@@ -13,7 +13,15 @@ import torch
 from rich.console import Console
 
 from jumok.catalogue import task_class
-from jumok.config.recipe import Recipe, differences, find_recipe, shipped_recipes
+from jumok.config.recipe import (
+    Overrides,
+    Recipe,
+    RecipeSource,
+    as_options,
+    differences,
+    find_recipe,
+    shipped_recipes,
+)
 from jumok.data.corpora import ProgressCallback, data_folders
 from jumok.data.stream import Stream
 from jumok.errors import ConfigError, RunError
@@ -21,7 +29,8 @@ from jumok.inspection.film import Frame
 from jumok.lens.film import forget_frames, save_frame
 from jumok.runs.device import choose_device
 from jumok.runs.formats import FORMAT
-from jumok.runs.run import Run, load_recipe, locked
+from jumok.runs.run import Run, locked
+from jumok.runs.starting import read_recipe
 from jumok.runs.weights import build_model, start_from
 from jumok.tasks.base import BatchT, ModelT, Pending, Task
 from jumok.training.checkpoint import Checkpoints
@@ -130,7 +139,7 @@ class Job(Generic[ModelT, BatchT]):
 def prepare(
     given: Recipe,
     *,
-    path: Path,
+    path: Path | None,
     data: str | Path | None = None,
     run: Run | None = None,
     progress: ProgressCallback = silent,
@@ -167,18 +176,24 @@ def prepare(
 
 
 def prepare_job(
-    recipe: str | Path,
+    recipe: RecipeSource,
     *,
     data: str | Path | None = None,
     out: str | Path | None = None,
-    overrides: Sequence[str] = (),
+    overrides: Overrides = (),
     resume: bool = False,
     progress: ProgressCallback = silent,
 ) -> Job[Any, Any]:
     """Return the training run of a recipe, ready to start or to go on."""
-    given, path = load_recipe(recipe, tuple(overrides)), find_recipe(recipe)
-    folder = Path(out) if out is not None else Path("runs") / path.stem
+    path = path_of(recipe)
+    if out is not None:
+        folder = Path(out)
+    elif path is not None:
+        folder = Path("runs") / path.stem
+    else:
+        raise ConfigError("a recipe that is a dict has no name: say where its run is to be, such as out='runs/first'")
     run = Run.open(folder) if Run.exists(folder) else None
+    given = read_recipe(recipe, overrides, run=run)
     if run is not None:
         check_goes_on(run, given, resume=resume)
     ready = prepare(given, path=path, data=data, run=run, progress=progress)
@@ -186,11 +201,17 @@ def prepare_job(
         raise ConfigError(f"training.compile: '{ready.recipe.model.name}' has no layers to compile; leave it out")
     batches = ready.task.batches()
     ready.task.open_split("val")  # a problem there should show now, not at the first evaluation
-    parts = ["jumok", "train", str(recipe), "--out", str(folder), "--resume", *(["--data", str(data)] if data else [])]
-    command = shlex.join([*parts, *(part for override in overrides for part in ("--set", override))])
+    named, changed = (str(recipe), as_options(overrides)) if path else (str(folder / "recipe.toml"), [])
+    parts = ["jumok", "train", named, "--out", str(folder), "--resume", *(["--data", str(data)] if data else [])]
+    command = shlex.join([*parts, *(part for override in changed for part in ("--set", override))])
     return Job(
         folder, ready.recipe, ready.task, ready.model, batches, ready.folders, ready.notes, run is not None, command
     )
+
+
+def path_of(recipe: RecipeSource) -> Path | None:
+    """Return the file of a recipe; None where it is given itself."""
+    return None if isinstance(recipe, Mapping) else find_recipe(recipe)
 
 
 def check_goes_on(run: Run, given: Recipe, *, resume: bool) -> None:
@@ -232,7 +253,7 @@ def check_same_tokenizer(earlier: Run, recipe: Recipe) -> None:
         raise ConfigError(
             f"training.init = '{earlier.folder}': its text was cut into other tokens:\n  "
             + "\n  ".join(differing)
-            + "\nWeights belong to a tokenizer: copy its [tokenizer] into the recipe."
+            + "\nWeights belong to a tokenizer: leave out [tokenizer], and that run's own is taken."
         )
 
 

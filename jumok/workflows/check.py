@@ -5,7 +5,6 @@ task → survey of the data; model → parameters; the largest batch → memory;
 
 import resource
 import time
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -13,11 +12,11 @@ from typing import Any
 
 import torch
 
-from jumok.config.recipe import Recipe, find_recipe
+from jumok.config.recipe import Overrides, Recipe, RecipeSource
 from jumok.data.corpora import ProgressCallback
 from jumok.runs.device import choose_device
-from jumok.runs.job import Prepared, prepare, silent
-from jumok.runs.run import load_recipe
+from jumok.runs.job import Prepared, path_of, prepare, silent
+from jumok.runs.starting import read_recipe
 from jumok.tasks.base import BatchT, ModelT, Pending
 from jumok.tasks.survey import Lengths, Problem, Survey
 from jumok.training.memory import peak_memory
@@ -60,14 +59,14 @@ class CheckReport:
 
 
 def check(
-    recipe: str | Path,
+    recipe: RecipeSource,
     *,
     data: str | Path | None = None,
-    overrides: Sequence[str] = (),
+    overrides: Overrides = (),
     progress: ProgressCallback = silent,
 ) -> CheckReport:
     """Examine a recipe and its data before a run; writes nothing but the cache."""
-    ready = prepare(load_recipe(recipe, tuple(overrides)), path=find_recipe(recipe), data=data, progress=progress)
+    ready = prepare(read_recipe(recipe, overrides), path=path_of(recipe), data=data, progress=progress)
     return examine(ready)
 
 
