@@ -36,7 +36,7 @@ ALLOWED = {
     "predictors": LEAVES | {"config", "nn", "inspection", "decoding", "data", "evaluation", "lens", "tasks", "export", "runs/run"},
     "runs": LEAVES | {"config", "catalogue", "nn", "inspection", "data", "lens", "tasks", "training", "predictors", "runs/run"},
     "workflows": LEAVES | {"config", "catalogue", "nn", "inspection", "data", "evaluation", "lens", "tasks", "training", "export", "predictors", "runs", "runs/run"},
-    "api": LEAVES | {"config", "catalogue", "tasks", "predictors", "inspection", "lens", "runs", "runs/run", "workflows"},
+    "api": LEAVES | {"config", "catalogue", "tasks", "training", "predictors", "inspection", "lens", "runs", "runs/run", "workflows"},
     "cli": LEAVES | {"api", "config", "catalogue"},
 }  # fmt: skip
 

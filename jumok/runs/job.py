@@ -33,6 +33,7 @@ from jumok.runs.run import Run, locked
 from jumok.runs.starting import read_recipe
 from jumok.runs.weights import build_model, start_from
 from jumok.tasks.base import BatchT, ModelT, Pending, Task
+from jumok.training.callbacks import OnEvaluation, OnStep
 from jumok.training.checkpoint import Checkpoints
 from jumok.training.compiling import compile_layers
 from jumok.training.progress import Reporter
@@ -69,7 +70,9 @@ class Job(Generic[ModelT, BatchT]):
     going_on: bool
     command: str  # what goes on with the run
 
-    def train(self, console: Console) -> bool:
+    def train(
+        self, console: Console, *, on_step: OnStep | None = None, on_evaluation: OnEvaluation | None = None
+    ) -> bool:
         """Train to the end; return False where it was stopped before."""
         device = choose_device(self.recipe.training.device)
         with locked(self.folder):
@@ -88,6 +91,8 @@ class Job(Generic[ModelT, BatchT]):
                 batches=self.batches,
                 config=self.recipe.training,
                 run=self.folder,
+                on_step=on_step,
+                on_evaluation=on_evaluation,
                 reporter=reporter,
                 device=device,
                 film=self._film(),

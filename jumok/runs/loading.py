@@ -56,14 +56,19 @@ def load_run(
 ) -> PredictorT:
     """Return a run's model as a predictor of a kind; a run of another kind is refused before its weights are read.
 
-    otherwise is what the refusal says of those that are needed, where no command of theirs is to be named. export makes
+    otherwise is what the refusal says of those that are needed, where no command of theirs is to be named; {kind} in it
+    is the run's own class. export makes
     a run's export where another engine is asked for and there is none; without it such an engine is refused.
     """
     folder, to = find_run(run, options.to)
     opened = Run.open(folder)
     found = predictor_class(opened.recipe.task)
     if not issubclass(found, kind):
-        cure = f"; {otherwise}" if otherwise else f": use jumok {found.verb}, not jumok {kind.verb}"
+        cure = (
+            f"; {otherwise.replace('{kind}', found.__name__)}"
+            if otherwise
+            else f": use jumok {found.verb}, not jumok {kind.verb}"
+        )
         raise ConfigError(f"{run} is a run of {opened.recipe.task}{cure}")
     predictor = _load(found, _in_its_engine(opened, options, export), options)
     if to:

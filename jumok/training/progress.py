@@ -1,6 +1,6 @@
-"""What a person sees of a training run: a live bar on a terminal, plain lines in a log file.
+"""What a person sees of a training run: a live bar on a terminal or in a notebook, plain lines in a log file.
 
-trainer → Reporter → terminal | log file | TensorBoard (where installed)
+trainer → Reporter → terminal | notebook | log file | TensorBoard (where installed)
 """
 
 import math
@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn
 from rich.progress import Progress as Bar
 
 from jumok.training.memory import peak_memory, peak_memory_of_children
+from jumok.training.notebook import NotebookBar
 
 if TYPE_CHECKING:
     from jumok.config import TrainingConfig
@@ -36,7 +37,7 @@ class Reporter:
     ) -> None:
         self.console, self.unit = console, unit  # what the loss is counted over
         self.perplexity = perplexity  # whether the loss has one
-        self.bar: Bar | None = None
+        self.bar: Bar | NotebookBar | None = None
         self.run = run
         self.board: Any = None
         self.steps = 0
@@ -48,16 +49,19 @@ class Reporter:
         self.steps = config.steps
         self.began = (state.step, state.seconds, state.target_tokens)
         self.board = _tensorboard(self.run, after=state.step)
-        if self.console.is_terminal:
+        self.task = TaskID(0)
+        if self.console.is_jupyter and not self.console.quiet:
+            self.bar = NotebookBar(config.steps, state.step)
+        elif self.console.is_terminal:
             columns = (
                 TextColumn("step"),
                 MofNCompleteColumn(),
                 BarColumn(bar_width=None),
                 TextColumn("{task.fields[status]}"),
             )
-            self.bar = Bar(*columns, console=self.console)
-            self.task = self.bar.add_task("train", total=config.steps, completed=state.step, status="")
-            self.bar.start()
+            self.bar = bar = Bar(*columns, console=self.console)
+            self.task = bar.add_task("train", total=config.steps, completed=state.step, status="")
+            bar.start()
 
     def step(self, state: "TrainingState") -> None:
         """Move the bar."""

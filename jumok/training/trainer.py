@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import FrameType
-from typing import Any, Generic
+from typing import Any, Generic, TypeVar
 
 import torch
 from torch import Tensor
@@ -24,6 +24,7 @@ from jumok.data.stream import Stream
 from jumok.errors import RunError, TrainingError
 from jumok.tasks.base import BatchT, ModelT, Pending, Task
 from jumok.training.average import WeightAverage, load_tensors, model_tensors
+from jumok.training.callbacks import EvaluationReport, OnEvaluation, OnStep, StepReport
 from jumok.training.checkpoint import Checkpoints
 from jumok.training.metrics import Metrics
 from jumok.training.optimizer import load_optimizer_tensors, optimizer_tensors
@@ -31,6 +32,8 @@ from jumok.training.progress import Reporter
 from jumok.training.schedule import learning_rate
 from jumok.training.step import Sums, TrainingStep
 from jumok.training.workers import Workers, shared_steps, workers_for
+
+ReportT = TypeVar("ReportT", StepReport, EvaluationReport)
 
 
 @dataclass
@@ -61,12 +64,15 @@ class Trainer(Generic[ModelT, BatchT]):
         batches: Stream[Pending[BatchT]],
         config: TrainingConfig,
         run: Path,
+        on_step: OnStep | None = None,
+        on_evaluation: OnEvaluation | None = None,
         reporter: Reporter,
         device: torch.device,
         film: Callable[[ModelT, int], None] | None = None,
     ) -> None:
         self.task, self.model, self.batches, self.film = task, model, batches, film
         self.config, self.run_folder, self.reporter, self.device = config, run, reporter, device
+        self.on_step, self.on_evaluation = on_step, on_evaluation
         self.checkpoints, self.metrics = Checkpoints(run), Metrics(run)
         self.one_step = TrainingStep(task, model, batches=batches, config=config, device=device)
         self.average = WeightAverage(model, config)
@@ -157,6 +163,14 @@ class Trainer(Generic[ModelT, BatchT]):
         self.reporter.step(state)
         if self._due(self.config.log_every):
             self._log(rate)
+        if self.on_step is not None:
+            self._ask(self.on_step, StepReport(step, total / count, rate, count / elapsed))
+
+    def _ask(self, callback: Callable[[ReportT], bool | None], report: ReportT) -> None:
+        """Hand a report to the caller; False stops the run as Ctrl-C does. What is drawn there is not missing here."""
+        with torch.random.fork_rng([self.device] if self.device.type == "cuda" else []):
+            if callback(report) is False:
+                self.stop_signal = self.stop_signal or signal.SIGINT
 
     def _log(self, rate: float) -> None:
         state, window = self.state, self.state.window
@@ -218,6 +232,8 @@ class Trainer(Generic[ModelT, BatchT]):
         }
         self.metrics.write(row)
         self.reporter.evaluation(row, samples)
+        if self.on_evaluation is not None:
+            self._ask(self.on_evaluation, EvaluationReport(state.step, scores, is_best))
         return is_best
 
     def _save(self, *, best: bool) -> None:

@@ -28,7 +28,7 @@ Advance = Callable[[int], None]  # how many more sentences are done
 Answers = Callable[[Sequence[str], Sequence[str], DecodingConfig, Advance], list[tuple[str, float]]]  # texts, languages
 
 
-def export(
+def export_model(
     run: str | Path,
     folder: str | Path,
     *,

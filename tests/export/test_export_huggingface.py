@@ -22,7 +22,7 @@ def test_its_own_library_answers_alike(tmp_path, overrides):
     from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
     (tmp_path / "lines.txt").write_text("a b c\n\nz y x w v\nq\nm n o p a b\n")
-    parity = api.export(
+    parity = api.export_model(
         make(tmp_path, *overrides), tmp_path / "theirs", to="huggingface", source=tmp_path / "lines.txt"
     )
     assert (parity.sentences, parity.equal) == (4, 4)
@@ -46,20 +46,20 @@ def test_its_own_library_answers_alike(tmp_path, overrides):
 def test_what_its_layout_cannot_hold_is_refused(tmp_path):
     run = make(tmp_path, "model.shared_embeddings=false", "model.tied=false")
     with pytest.raises(ConfigError, match="has one table for both languages"):
-        api.export(run, tmp_path / "theirs", to="huggingface")
+        api.export_model(run, tmp_path / "theirs", to="huggingface")
     (tmp_path / "other").mkdir()
     apart = make(tmp_path / "other", "tokenizer.shared=false", "data.set=dates", "tokenizer.vocabulary=200")
     with pytest.raises(ConfigError, match="has one tokenizer for both languages"):
-        api.export(apart, tmp_path / "theirs", to="huggingface")
+        api.export_model(apart, tmp_path / "theirs", to="huggingface")
     (tmp_path / "third").mkdir()
     with pytest.raises(ConfigError, match=r"Hugging Face's layout has no Transformer with model\.norm = 'batch'"):
-        api.export(make(tmp_path / "third", "model.norm=batch"), tmp_path / "theirs", to="huggingface")
+        api.export_model(make(tmp_path / "third", "model.norm=batch"), tmp_path / "theirs", to="huggingface")
     assert not (tmp_path / "theirs").exists()
 
 
 def test_the_exported_way_to_search_is_the_runs(tmp_path):
     (tmp_path / "lines.txt").write_text("a b c\n")
     run = make(tmp_path, "decoding.beam=3", "decoding.length_penalty=0.6")
-    api.export(run, tmp_path / "theirs", to="huggingface", source=tmp_path / "lines.txt")
+    api.export_model(run, tmp_path / "theirs", to="huggingface", source=tmp_path / "lines.txt")
     settings = json.loads((tmp_path / "theirs" / "generation_config.json").read_text())
     assert (settings["num_beams"], settings["length_penalty"]) == (3, 0.6)

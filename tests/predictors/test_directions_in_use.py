@@ -114,7 +114,7 @@ def test_the_command_line_asks_for_the_language(directions_run, translator, tmp_
 
 
 def test_exports_know_the_tags_or_say_that_they_cannot(directions_run, translator, tmp_path):  # noqa: F811
-    parity = library.api.export(directions_run, tmp_path / "fast", to="ctranslate2")
+    parity = library.api.export_model(directions_run, tmp_path / "fast", to="ctranslate2")
     assert parity.equal == parity.sentences == 60
     fast = library.load(tmp_path / "fast")
     for to in ("en", "ko"):
@@ -122,9 +122,9 @@ def test_exports_know_the_tags_or_say_that_they_cannot(directions_run, translato
     with pytest.raises(ConfigError, match="say which"):
         fast.translate(DIGITS)
     with pytest.raises(ConfigError, match=r"by a tag, which Hugging Face's tokenizers cannot put before a text"):
-        library.api.export(directions_run, tmp_path / "hf", to="huggingface")
+        library.api.export_model(directions_run, tmp_path / "hf", to="huggingface")
     assert not (tmp_path / "hf").exists()
-    parity = library.api.export(directions_run, tmp_path / "graphs", to="onnx")
+    parity = library.api.export_model(directions_run, tmp_path / "graphs", to="onnx")
     assert parity.equal == parity.sentences == 60
 
 
