@@ -102,6 +102,8 @@ class Reporter:
 
     def evaluation(self, row: dict[str, Any], samples: list[dict[str, str]]) -> None:
         """Show the scores, whether they are the best, and sample answers."""
+        if self.bar is not None:
+            self.bar.update(self.task, status=self.learned + self.pace)
         scores = " · ".join(
             f"{name} {value:.4g}" for name, value in row["evaluation"].items() if isinstance(value, int | float)
         )

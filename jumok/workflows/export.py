@@ -109,7 +109,13 @@ def to_huggingface(predictor: Translator, folder: Path) -> Answers:
             f"{predictor.run.folder} is told its target language ({', '.join(predictor.task.languages)}) by a tag, which "
             "Hugging Face's tokenizers cannot put before a text; export it to ctranslate2 or onnx"
         )
-    write_huggingface(predictor.model, predictor.task.tokenizers, predictor.options, folder)
+    write_huggingface(
+        predictor.model,
+        folder,
+        tokenizers=predictor.task.tokenizers,
+        options=predictor.options,
+        longest=predictor.longest_source,
+    )
     return lambda texts, languages, options, progress: answer_with_transformers(
         folder, texts, options=options, progress=progress
     )

@@ -200,12 +200,10 @@ def test_an_imported_bert_can_be_fine_tuned(runs, tmp_path):
     write_lines(tmp_path / "train.tsv", ["the fox\tyes", "the dog\tno"] * 20)
     (tmp_path / "tune.toml").write_text(
         'task = "text-classification"\n[data]\ntrain = { file = "train.tsv" }\nval = { file = "train.tsv" }\nmax_length = 16\n'
-        f'[tokenizer]\nkind = "wordpiece"\nvocabulary = {len(PIECES)}\n'
-        f'[model]\nname = "bert"\nlayers = {LAYERS}\nwidth = {WIDTH}\nheads = {HEADS}\nfeedforward = {HIDDEN}\n'
-        f"max_positions = {PLACES}\n[training]\nsteps = 2\nbatch_tokens = 100\n",
+        f'[training]\ninit = "{runs["bert"]}"\nsteps = 2\nbatch_tokens = 100\n',
         encoding="utf-8",
     )
-    options = ["--out", tmp_path / "run", "--set", f"training.init={runs['bert']}"]
+    options = ["--out", tmp_path / "run"]
     done = jumok("train", tmp_path / "tune.toml", *options)
     assert done.code == 0, done.err
     assert f" tensors start from {runs['bert']}\n" in done.err
@@ -245,8 +243,8 @@ def weightless(name: str) -> Change:
 @pytest.mark.parametrize(
     ("kind", "change", "message"),
     [
-        ("gpt2", configured(model_type="t5"), "{folder} holds a model of type 't5'; jumok imports bert, gpt2, marian, swin, vit"),
-        ("gpt2", configured(model_type=None), "{folder} holds a model of type ''; jumok imports bert, gpt2, marian, swin, vit"),
+        ("gpt2", configured(model_type="t5"), "{folder} holds a model of type 't5'; jumok imports bert, gpt2, marian, pegasus, swin, vit"),
+        ("gpt2", configured(model_type=None), "{folder} holds a model of type ''; jumok imports bert, gpt2, marian, pegasus, swin, vit"),
         ("gpt2", configured(add_cross_attention=True),
          "the model's add_cross_attention is True; jumok imports models with False only"),
         ("gpt2", configured(tie_word_embeddings=False),

@@ -157,7 +157,9 @@ def test_what_is_no_such_folder_is_refused_in_a_sentence(gpt2, bert_files, tmp_p
     with pytest.raises(DataError, match=r"config.json is missing; a folder that save_pretrained wrote is needed"):
         api.import_model(tmp_path, tmp_path / "run")
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "t5"}), encoding="utf-8")
-    with pytest.raises(DataError, match="holds a model of type 't5'; jumok imports bert, gpt2, marian, swin, vit"):
+    with pytest.raises(
+        DataError, match="holds a model of type 't5'; jumok imports bert, gpt2, marian, pegasus, swin, vit"
+    ):
         api.import_model(tmp_path, tmp_path / "run")
     save_bert(tmp_path / "bert", "BertModel", bert_files)
     (tmp_path / "bert" / "model.safetensors").unlink()
