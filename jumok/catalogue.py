@@ -180,10 +180,16 @@ def report_of(name: str) -> "Callable[[str, str, Mapping[str, Any]], ScoreReport
 def check_model_fits(task: str, model: str) -> None:
     """Refuse a model that was not made for a task."""
     fitting = model_class(model).tasks
-    if task not in fitting:
+    if task not in fitting and not _is_kind_of(task, fitting):
         others = [name for name in MODELS if task in model_class(name).tasks]
         cure = f"use {' or '.join(others)}" if others else f"name it among the model's own: tasks = ('{task}',)"
         raise ConfigError(f"model '{model}' is for {', '.join(fitting)}, not for {task}; {cure}")
+
+
+def _is_kind_of(task: str, others: Sequence[str]) -> bool:
+    """Return whether a task of a user's own is made of one of jumok's, whose models then fit."""
+    own = task not in TASKS and task_class(task)
+    return bool(own) and any(issubclass(own, task_class(name)) for name in others if name in TASKS)
 
 
 def code_folders(*names: str) -> list[str]:

@@ -65,7 +65,7 @@ def test_the_exported_way_to_search_is_the_runs(tmp_path):
     assert (settings["num_beams"], settings["length_penalty"]) == (3, 0.6)
 
 
-@pytest.mark.parametrize("overrides", SHARED + [["model.tied=false", "model.norm_position=pre"]], ids=str)
+@pytest.mark.parametrize("overrides", [*SHARED, ["model.tied=false", "model.norm_position=pre"]], ids=str)
 def test_what_was_exported_comes_back(tmp_path, overrides):
     """Answers with their scores, the tokenizer byte for byte, the way to search and the longest source are as before."""
     (tmp_path / "lines.txt").write_text("a b c\nz y x w v\nq\nm n o p a b\n")
