@@ -188,8 +188,7 @@ def check_model_fits(task: str, model: str) -> None:
 
 def _is_kind_of(task: str, others: Sequence[str]) -> bool:
     """Return whether a task of a user's own is made of one of jumok's, whose models then fit."""
-    own = task not in TASKS and task_class(task)
-    return bool(own) and any(issubclass(own, task_class(name)) for name in others if name in TASKS)
+    return task not in TASKS and any(issubclass(task_class(task), task_class(name)) for name in others if name in TASKS)
 
 
 def code_folders(*names: str) -> list[str]:

@@ -47,7 +47,7 @@ def own_tokenizer(content: dict[str, Any]) -> Tokenizer:
             "its tokenizer was not written by jumok export: jumok imports Marian models with source.spm, target.spm and "
             "vocab.json, and what jumok export wrote"
         )
-    plain = {"added_tokens": [], "post_processor": None, "truncation": None, "padding": None}
+    plain: dict[str, Any] = {"added_tokens": [], "post_processor": None, "truncation": None, "padding": None}
     return Tokenizer(json.dumps(content | plain, ensure_ascii=False))
 
 

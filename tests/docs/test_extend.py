@@ -145,7 +145,7 @@ def test_what_is_no_model_is_told(tmp_path, monkeypatch, code, name, why):
 def test_two_modules_of_one_name_are_not_taken_for_one_another(trained, forgotten, tmp_path):
     load_recipe(trained[0] / "neighbours.toml")
     write_files(tmp_path)
-    with pytest.raises(ConfigError, match="a module 'neighbours' was imported from .* before, but .* is meant"):
+    with pytest.raises(ConfigError, match=r"a module 'neighbours' was imported from .* before, but .* is meant"):
         load_recipe(tmp_path / "neighbours.toml")
 
 
