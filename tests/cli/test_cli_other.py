@@ -162,9 +162,14 @@ def allows(schema: dict, value: object, root: dict) -> bool:
         return False
     if value not in schema.get("enum", [value]) or value != schema.get("const", value):
         return False
+    if isinstance(value, str) and not re.search(schema.get("pattern", ""), value):
+        return False
     if isinstance(value, dict):
         known = schema["properties"]
-        return set(value) <= set(known) and all(allows(known[key], part, root) for key, part in value.items())
+        if not set(schema.get("required", [])) <= set(value):
+            return False
+        free = schema.get("additionalProperties", False) is True
+        return all(allows(known[key], part, root) if key in known else free for key, part in value.items())
     if isinstance(value, list):
         return all(allows(schema["items"], part, root) for part in value)
     return True
@@ -175,6 +180,8 @@ def test_the_schema_allows_a_recipe_and_nothing_misspelt():
     assert schema["$schema"].startswith("https://json-schema.org/")
     listed = tomllib.loads(SMALL_RECIPE.replace("{ source", "[{ source").replace('s" }', 's" }]'))
     assert allows(schema, listed, schema)
+    assert allows(schema, listed | {"task": "own:TASK", "model": {"name": "own:Model", "whatever": 3}}, schema)
+    assert not allows(schema, listed | {"model": {"name": "ownModel", "whatever": 3}}, schema)
     assert not allows(schema, listed | {"modle": {}}, schema)
     assert not allows(schema, listed | {"model": {"widht": 3}}, schema)
     assert not allows(schema, listed | {"model": {"norm": "bach"}}, schema)
