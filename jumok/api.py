@@ -40,7 +40,8 @@ if TYPE_CHECKING:
     from jumok.workflows.export import export
     from jumok.workflows.fetch import fetch
     from jumok.workflows.import_ import import_model
-    from jumok.workflows.new import new_recipe
+    from jumok.workflows.new import NewRecipe, new_recipe
+    from jumok.workflows.sample import sample_images, sample_texts
     from jumok.workflows.schema import recipe_schema
 
     PredictorT = TypeVar("PredictorT", bound=AnyPredictor)
@@ -60,6 +61,7 @@ __all__ = [
     "ImageExplanation",
     "Job",
     "LoadOptions",
+    "NewRecipe",
     "Notice",
     "Page",
     "Predictor",
@@ -89,6 +91,8 @@ __all__ = [
     "prepare_job",
     "read_lines",
     "recipe_schema",
+    "sample_images",
+    "sample_texts",
     "train",
 ]
 
@@ -118,7 +122,8 @@ _HOMES = {
     "jumok.workflows.export": ("export",),
     "jumok.workflows.fetch": ("fetch",),
     "jumok.workflows.import_": ("import_model",),
-    "jumok.workflows.new": ("new_recipe",),
+    "jumok.workflows.new": ("NewRecipe", "new_recipe"),
+    "jumok.workflows.sample": ("sample_images", "sample_texts"),
     "jumok.workflows.schema": ("recipe_schema",),
 }
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from jumok.data.files import read_lines, unreadable
-from jumok.errors import DataError, MissingExtraError
+from jumok.errors import DataError, MissingExtraError, counted
 
 Columns = Mapping[str, int | str]  # a recipe's keys, and the column that each names
 TABLE_SUFFIXES = (".tsv", ".csv", ".jsonl", ".parquet")
@@ -93,7 +93,7 @@ def _read_rows(path: Path, columns: Columns) -> Iterator[tuple[str, ...]]:
         if min(numbers) < 0 or max(numbers) >= len(row):
             needed = f"columns {_joined(numbers)}, counted from 0, are" if numbers[1:] else f"column {numbers[0]} is"
             raise DataError(
-                f"{path} line {number:,} has {len(row)} column{'s' * (len(row) != 1)} ({_shortened(row)}); {needed} "
+                f"{path} line {number:,} has {counted(len(row), 'column')} ({_shortened(row)}); {needed} "
                 f"needed. Set {_joined(columns)}, or mend the line."
             )
         yield tuple(row[column] for column in numbers)

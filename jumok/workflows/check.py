@@ -15,6 +15,7 @@ import torch
 
 from jumok.config.recipe import Recipe, find_recipe
 from jumok.data.corpora import ProgressCallback
+from jumok.errors import counted
 from jumok.runs.device import choose_device
 from jumok.runs.job import Prepared, prepare, silent
 from jumok.runs.run import load_recipe
@@ -141,7 +142,7 @@ def _problems_of_training(report: CheckReport, recipe: Recipe) -> list[Problem]:
         problems.append((what, f"set training.evaluate_every = {max(training.steps // 10, 1)}"))
     if report.steps_per_epoch < 10:
         cure = f"lower training.batch_tokens (now {training.batch_tokens:,})"
-        problems.append((f"an epoch has only {report.steps_per_epoch} steps", cure))
+        problems.append((f"an epoch has only {counted(report.steps_per_epoch, 'step')}", cure))
     return problems
 
 

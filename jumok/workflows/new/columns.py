@@ -15,7 +15,7 @@ import numpy as np
 from jumok.data.files import unreadable
 from jumok.data.images.listing import SUFFIXES
 from jumok.data.tables import NAMED_SUFFIXES, read_whole_rows
-from jumok.errors import ConfigError, DataError, did_you_mean
+from jumok.errors import ConfigError, DataError, counted, did_you_mean
 from jumok.workflows.new.material import Tokens, estimated_tokens
 
 MOST_VALUES = 1000  # different values that are counted: more are no classes
@@ -171,7 +171,7 @@ def _checked(path: Path, rows: Iterator[list[str]]) -> Iterator[list[str]]:
         for number, row in enumerate(rows, start=1):
             if width and len(row) != width:
                 raise DataError(
-                    f"{path} row {number:,} has {len(row)} column{'s' * (len(row) != 1)}, those before {width}; mend the row, "
+                    f"{path} row {number:,} has {counted(len(row), 'column')}, those before {width}; mend the row, "
                     "or write the file as a table whose columns are kept apart by tabs (.tsv) or quoted (.csv)."
                 )
             width = len(row)

@@ -14,7 +14,7 @@ from jumok.data.images.decode import BrokenImageError, channels_of
 from jumok.data.images.listing import SUFFIXES, ImageEntry, list_images, load_entry
 from jumok.data.tables import is_table
 from jumok.data.text.sources import clean, read_documents, read_pairs, text_files, tidy
-from jumok.errors import ConfigError, DataError
+from jumok.errors import ConfigError, DataError, counted
 from jumok.workflows.new.columns import (
     Choice,
     Column,
@@ -269,8 +269,10 @@ def look_at_text(places: Places, task: str) -> Material:
     task, documents = task or "language-modeling", "file"
     if task == MASKED and len(files) == 1:
         documents = "paragraph" if blank > lines / 20 else "line"
-    what = f"{len(files):,} text files" if path.is_dir() else "running text"
-    seen = [f"{path.name}: {what}, {characters:,} characters ({len(letters):,} different ones), {lines:,} lines"]
+    what = counted(len(files), "text file") if path.is_dir() else "running text"
+    seen = [
+        f"{path.name}: {what}, {characters:,} characters ({len(letters):,} different ones), {counted(lines, 'line')}"
+    ]
     if len({file.parent for file in files}) > 1:
         seen += ["folders inside it are read as one text; a classifier reads texts and their classes from a table"]
     return Material(

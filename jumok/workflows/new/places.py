@@ -6,7 +6,7 @@ from typing import get_args
 
 from jumok.config import Split
 from jumok.data.tables import is_table
-from jumok.errors import ConfigError, DataError
+from jumok.errors import ConfigError, DataError, counted
 
 Places = Mapping[Split, tuple[Path, ...]]  # of a split, one file or folder, or the two files of source and target
 PARTS: dict[Split, tuple[str, ...]] = {
@@ -35,7 +35,9 @@ def find_places(paths: Sequence[Path], val: Sequence[Path]) -> Places:
     if val:
         if len(val) != len(paths):
             cure = "two files need --val SOURCE --val TARGET" if len(paths) == 2 else "give it once"
-            raise ConfigError(f"--val is given {len(val)} times for {len(paths)} of train; {cure}")
+            raise ConfigError(
+                f"--val is given {counted(len(val), 'time')}, and the data is {counted(len(paths), 'file')}; {cure}"
+            )
         places["val"] = tuple(val)
     return places
 
