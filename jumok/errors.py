@@ -39,6 +39,11 @@ def counted(count: int, noun: str, plural: str = "") -> str:
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
 
 
+def are(count: int) -> str:
+    """Return the verb that goes with a number."""
+    return "is" if count == 1 else "are"
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Return '; did you mean …?' for the nearest known word, or the list of known words."""
     known = list(known)

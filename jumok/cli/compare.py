@@ -8,7 +8,7 @@ import typer
 
 from jumok.cli.decoding_options import decoding_given
 from jumok.cli.display import bar, error_console, run_folders
-from jumok.errors import counted
+from jumok.errors import are, counted
 
 if TYPE_CHECKING:
     from jumok.api import Comparison, RunResult
@@ -131,7 +131,7 @@ def notes(comparison: "Comparison") -> list[str]:
             + ("; --beam makes them alike" if key == "beam" else "")
         )
     lines += [
-        f"{run.name}: longer than the model takes, and cut: {counted(run.cut, 'source')}"
+        f"{run.name}: {counted(run.cut, 'source')} {are(run.cut)} longer than the model takes and were cut"
         for run in comparison.runs
         if run.cut
     ]

@@ -44,9 +44,9 @@ app.command()(sample)
 app.command(cls=decoding_command("beam", "length_penalty", "shortlist"))(evaluate)
 app.command(cls=decoding_command("beam"))(compare)
 app.command(cls=decoding_command(without=("stop",)))(translate)
-app.command(cls=decoding_command("temperature", "top_k", "top_p", "min_p", "repetition_penalty", "stop", "seed"))(
-    generate
-)
+app.command(
+    cls=decoding_command("temperature", "top_k", "top_p", "min_p", "repetition_penalty", "stop", "seed", "max_length")
+)(generate)
 app.command()(classify)
 app.command()(fill)
 app.command(cls=decoding_command("beam"))(look)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from jumok.errors import counted
+from jumok.errors import are, counted
 
 MOST_CLASSES = 20  # with more, the table of confusions is left out
 
@@ -40,7 +40,9 @@ def translation_report(label: str, split: str, scores: Scores) -> ScoreReport:
         f"  exact match ({split}): {scores['exact_match']:.1f} %",
     ]
     if scores["cut"]:
-        lines.append(f"  longer than the model takes, and cut: {counted(scores['cut'], 'source')}")
+        lines.append(
+            f"  {counted(scores['cut'], 'source')} {are(scores['cut'])} longer than the model takes and were cut"
+        )
     rows = tuple(
         (
             f"{bucket['shortest']}-{bucket['longest']}",
@@ -88,7 +90,7 @@ def classification_report(label: str, split: str, scores: Scores) -> ScoreReport
         f"  accuracy {scores['accuracy']:.2f} %   macro-F1 {scores['macro_f1']:.2f} %   loss {scores['loss']:.4f}{five}",
     ]
     if scores.get("broken"):
-        lines.append(f"  left out, because it cannot be used: {counted(scores['broken'], 'image')}")
+        lines.append(f"  {counted(scores['broken'], 'image')} cannot be used and {are(scores['broken'])} left out")
     compared = [f"{name} {baselines[name]:.2f} %" for name in ("majority", "n-grams") if name in baselines]
     if compared:
         lines.append(f"  beside it: accuracy of {', '.join(compared)}")

@@ -14,7 +14,7 @@ from jumok.config import DecodingConfig
 from jumok.data.text.documents import TextStore
 from jumok.data.text.sources import clean
 from jumok.data.text.tokenizer import UNKNOWN
-from jumok.errors import ConfigError, counted
+from jumok.errors import ConfigError
 from jumok.nn.batch import MaskedBatch
 from jumok.nn.masks import mean_of
 from jumok.nn.model import MaskedReader
@@ -49,7 +49,7 @@ class Filler(TextPredictor[MaskedLanguageModeling, MaskedReader]):
         ids = self.read(text)
         unknown = ids.count(UNKNOWN)
         if unknown:
-            warn(Notice(None, f"of {counted(len(ids), 'token')} of the text, {unknown} unknown to the model"))
+            warn(Notice(None, f"{unknown} of {len(ids)} tokens of the text are unknown to the model"))
         row, second = make_row(np.asarray(ids, dtype=np.int64), NOTHING, len(ids) + 2)
         source, mask, _ = pad_rows([(row, second)])
         masked = source == self.task.mark

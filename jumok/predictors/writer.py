@@ -15,7 +15,7 @@ from jumok.data.text.tokenizer import END, PAD, UNKNOWN
 from jumok.decoding.engine import stream
 from jumok.decoding.lean import lay_out
 from jumok.decoding.requests import Marks, Request
-from jumok.errors import ConfigError, counted
+from jumok.errors import ConfigError
 from jumok.nn.batch import TextBatch
 from jumok.nn.model import Decoder
 from jumok.predictors.base import Advance, Notice, Warn, ignore_notice
@@ -99,7 +99,7 @@ class Writer(TextPredictor[LanguageModeling, TextDecoder]):
                 f"the model knows none of the characters of {beginning[:40]!r}; begin with text like its training data"
             )
         if unknown:
-            warn(Notice(None, f"of {counted(len(ids), 'token')} of the beginning, {unknown} unknown to the model"))
+            warn(Notice(None, f"{unknown} of {len(ids)} tokens of the beginning are unknown to the model"))
         return ids
 
     def _text(self, line: list[int], first: int) -> str:

@@ -248,7 +248,7 @@ def test_impossible_wishes_are_refused_in_a_sentence(gpt_run, options, message):
 
 @pytest.mark.parametrize(
     "options",
-    [["--max-length", 0], ["--samples", 0], ["--top-k", -1], ["--seed", -1], ["--temperature", "warm"], ["b"]],
+    [["--max-length", -1], ["--samples", 0], ["--top-k", -1], ["--seed", -1], ["--temperature", "warm"], ["b"]],
 )
 def test_wishes_that_make_no_sense_are_refused_with_the_usage(gpt_run, options):
     done = jumok("generate", gpt_run, "a", *options)
@@ -309,7 +309,7 @@ def test_evaluate_shows_what_its_json_says(gpt_run):
 def test_evaluate_scores_a_text_of_ones_own(gpt_run, tmp_path):
     text = write_lines(tmp_path / "own.txt", ["Return the name of the file.", "", "Zwölf ☃"])
     done = jumok("evaluate", gpt_run, "--source", text)
-    assert done.out.startswith("own.txt (files), 1 documents, 39 tokens, 38 characters\n")
+    assert done.out.startswith("own.txt (files), 1 document, 39 tokens, 38 characters\n")
     (tmp_path / "empty.txt").touch()
     assert refusal(jumok("evaluate", gpt_run, "--source", tmp_path / "empty.txt")) == (
         f"{tmp_path / 'empty.txt'} is empty; a file with one sentence or row per line is needed."

@@ -19,7 +19,7 @@ from jumok.config import ImageFiles
 from jumok.data.files import Find
 from jumok.data.images.decode import open_image
 from jumok.data.tables import TABLE_SUFFIXES, is_table, read_columns
-from jumok.errors import DataError, counted
+from jumok.errors import DataError, are, counted
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".ppm", ".pgm")
 IDX_TYPE = 0x08  # unsigned bytes
@@ -92,7 +92,9 @@ def _class_folders(path: Path) -> Listing:
         if not found:
             listing.notes.append(f"the folder {folder.name} of {path} has no images: there is no such class")
     if stray and listing.entries:
-        listing.notes.append(f"{counted(stray, 'image')} of {path} in no class folder, and left out")
+        listing.notes.append(
+            f"{counted(stray, 'image')} of {path} {'stands' if stray == 1 else 'stand'} in no class folder and {are(stray)} left out"
+        )
     elif stray:
         raise DataError(f"{path} holds images, but no folders; put each class into a folder of its name.")
     return listing
