@@ -12,7 +12,7 @@ import torch
 from jumok.cache import cache_key, cached_folder
 from jumok.config import LabelledFile
 from jumok.data.text.labelled import LabelStore
-from jumok.errors import DataError, MissingExtraError, counted
+from jumok.errors import DataError, MissingExtraError
 from jumok.evaluation.labels import score_labels
 from jumok.evaluation.ngrams import fit_ngrams, majority_class
 from jumok.nn.batch import LabelBatch
@@ -61,7 +61,7 @@ class TextClassifier(Classifier[TextClassification, Model[LabelBatch], LabelStor
                 lost = sum(map(len, ids)) - (len(rows[-1][0]) - (MARKS if len(ids[1]) else MARKS - 1))
                 if lost:
                     longest = self.task.data.max_length
-                    what = f"has {counted(lost, 'token')} more than the model takes ({longest:,}); its end was left out"
+                    what = f"has {lost:,} token{'s' * (lost != 1)} more than the model takes ({longest:,}); its end was left out"
                     warn(Notice(number, what))
             source, mask, segments = pad_rows(rows)
             batch = LabelBatch(source, mask, torch.zeros(len(rows), dtype=torch.int64), segments).to(self.model.device)
