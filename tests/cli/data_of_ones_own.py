@@ -112,19 +112,18 @@ KINDS: dict[str, Callable[[Path], None]] = {
 
 def tiny_bert(folder: Path) -> None:
     """models/bert: a small random BERT, as transformers saves it; its vocabulary has the words of the reviews."""
-    from transformers import BertConfig, BertForMaskedLM, BertTokenizerFast
+    from transformers import BertConfig, BertForMaskedLM
 
     words = sorted({word for text, _ in labelled_texts(300) for word in text.lower().split() if word.isalpha()})
     pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *words]
     home = folder / "models" / "bert"
     home.mkdir(parents=True)
-    vocabulary = write_lines(home / "vocab.txt", pieces)
+    write_lines(home / "vocab.txt", pieces)
     config = BertConfig(
         vocab_size=len(pieces), hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=48,
         max_position_embeddings=64,
     )  # fmt: skip
     BertForMaskedLM(config).save_pretrained(home)
-    BertTokenizerFast(vocab_file=str(vocabulary)).save_pretrained(home)
 
 
 def an_earlier_run(folder: Path) -> None:

@@ -49,7 +49,7 @@ CASES = {  # data, arguments of `new`, task, model, files in the recipe, what th
     "reviews_jsonl": (["reviews.jsonl", "--model", "bert"], "text-classification", "bert",
                       {"file": "reviews.jsonl", "text": "text", "label": "label"}, ["classify", "it was great"]),
     "photos": (["photos"], "image-classification", "vit", "photos", ["classify", "photos/circle"]),
-    "photos_csv": (["photos.csv", "--model", "cnn"], "image-classification", "cnn",
+    "photos_csv": (["photos.csv", "--model", "cnn", "--preset", "digits"], "image-classification", "cnn",
                    {"file": "photos.csv", "image": "file", "label": "form"}, ["classify", "photos/circle"]),
     "digits_npz": (["digits.npz"], "image-classification", "vit", "digits.npz", []),
     "novel_txt": (["novel.txt"], "language-modeling", "gpt", "novel.txt", ["generate", "The ", "--max-length", 5]),
@@ -329,8 +329,8 @@ def test_an_existing_recipe_is_kept_and_a_place_that_cannot_be_written(here):
 def test_options_that_do_not_fit(here):
     reviews_csv(here)
     two_files(here)
-    assert (
-        refused("reviews.csv", "--task", "translatoin") == "there is no task 'translatoin'; did you mean 'translation'?"
+    assert refused("reviews.csv", "--task", "translatoin") == (
+        "--task translatoin: jumok new has no recipe for such a task; did you mean 'translation'?"
     )
     assert refused("talks.en", "talks.ko", "--val", "talks.en").startswith(
         "--val is given 1 time, and the data is 2 files; "

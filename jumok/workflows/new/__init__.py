@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from jumok.catalogue import TASKS, find, predictor_class
-from jumok.errors import ConfigError
+from jumok.catalogue import predictor_class
+from jumok.errors import ConfigError, did_you_mean
 from jumok.runs.run import Run
 from jumok.runs.shipped import find_run
-from jumok.workflows.new.choosing import GOES_ON_AS, choose
+from jumok.workflows.new.choosing import DEFAULT_MODELS, GOES_ON_AS, choose
 from jumok.workflows.new.columns import Choice
 from jumok.workflows.new.looking import look_at
 from jumok.workflows.new.places import Places, find_places
@@ -57,8 +57,10 @@ def new_recipe(
     path = Path(out) if out is not None else Path(f"{_name(paths)}.toml")
     if path.exists():
         raise ConfigError(f"{path} exists already; choose another name with --out, or remove it")
-    if task:
-        find("task", task, TASKS)
+    if task and task not in DEFAULT_MODELS:
+        raise ConfigError(
+            f"--task {task}: jumok new has no recipe for such a task; {did_you_mean(task, DEFAULT_MODELS)}"
+        )
     places = find_places(paths, [Path(file) for file in val])
     earlier = Run.open(find_run(start_from).folder) if start_from is not None else None
     if earlier is not None and not task:

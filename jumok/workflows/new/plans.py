@@ -163,6 +163,9 @@ def image_classification(material: Material, size: Size) -> Plan:
     ]  # fmt: skip
     preset = size.preset or ("digits" if side <= 32 and images < 20_000 else "small-images")
     model = [Entry("name", size.model), Entry("preset", preset)]
+    if size.model == "vit" and preset == "small-images" and not size.preset:
+        sizes = {"width": 96, "feedforward": 192, "heads": 4, "pool": "mean"}
+        model += [Entry(key, value, "as the recipe cifar10-vit") for key, value in sizes.items()]
     if size.model in ("vit", "mixer") and side == 64 and not size.preset:
         model += [Entry("patch_size", 8, "64 patches of an image")]
     rate = fine_tuning_rate(earlier, 5e-4, 1e-4) if earlier else 1e-2 if size.model == "cnn" else 2e-3
