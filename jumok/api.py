@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from jumok.workflows.export import export
     from jumok.workflows.fetch import fetch
     from jumok.workflows.import_ import import_model
-    from jumok.workflows.new import NewRecipe, new_recipe
+    from jumok.workflows.new import new_recipe
     from jumok.workflows.sample import sample_images, sample_texts
     from jumok.workflows.schema import recipe_schema
 
@@ -61,7 +61,6 @@ __all__ = [
     "ImageExplanation",
     "Job",
     "LoadOptions",
-    "NewRecipe",
     "Notice",
     "Page",
     "Predictor",
@@ -122,7 +121,7 @@ _HOMES = {
     "jumok.workflows.export": ("export",),
     "jumok.workflows.fetch": ("fetch",),
     "jumok.workflows.import_": ("import_model",),
-    "jumok.workflows.new": ("NewRecipe", "new_recipe"),
+    "jumok.workflows.new": ("new_recipe",),
     "jumok.workflows.sample": ("sample_images", "sample_texts"),
     "jumok.workflows.schema": ("recipe_schema",),
 }

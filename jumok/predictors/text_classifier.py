@@ -61,7 +61,7 @@ class TextClassifier(Classifier[TextClassification, Model[LabelBatch], LabelStor
                 lost = sum(map(len, ids)) - (len(rows[-1][0]) - (MARKS if len(ids[1]) else MARKS - 1))
                 if lost:
                     longest = self.task.data.max_length
-                    what = f"has {lost:,} token{'s' * (lost != 1)} more than the model takes ({longest:,}); its end was left out"
+                    what = f"has {lost:,} tokens more than the model takes ({longest:,}); its end was left out"
                     warn(Notice(number, what))
             source, mask, segments = pad_rows(rows)
             batch = LabelBatch(source, mask, torch.zeros(len(rows), dtype=torch.int64), segments).to(self.model.device)

@@ -15,7 +15,7 @@ from jumok.config import MaskedTextData
 from jumok.config.recipe import Recipe
 from jumok.data.text.batching import largest_batch, padding_share
 from jumok.data.text.documents import TextCorpora, TextStore
-from jumok.errors import ConfigError, counted
+from jumok.errors import ConfigError
 from jumok.nn.batch import MaskedBatch
 from jumok.nn.model import MaskedReader
 from jumok.tasks.base import Direction, Scores
@@ -51,7 +51,8 @@ class MaskedLanguageModeling(TextTask[MaskedReader, MaskedBatch, TextStore]):
     @property
     def size(self) -> str:
         """How much there is to learn from."""
-        return f"{counted(self.corpora.train.documents, 'document')}, {counted(self.corpora.train.tokens, 'token')}"
+        train = self.corpora.train
+        return f"{train.documents:,} document{'s' * (train.documents != 1)}, {train.tokens:,} tokens"
 
     @property
     def mark(self) -> int:

@@ -16,7 +16,7 @@ from jumok.config.recipe import Recipe
 from jumok.data.text.batching import largest_batch, padding_share, plan_batches
 from jumok.data.text.labelled import LabelledCorpora, LabelStore
 from jumok.data.text.sources import tidy
-from jumok.errors import ConfigError, are, counted
+from jumok.errors import ConfigError
 from jumok.nn.batch import LabelBatch
 from jumok.nn.model import Model
 from jumok.tasks.base import Direction
@@ -61,13 +61,7 @@ class TextClassification(
     def notes(self) -> list[str]:
         """Return what a user should know of the data before a run, one line each."""
         skipped = self.corpora.train.skipped
-        return (
-            [
-                f"{counted(skipped, 'training example')} {'has' if skipped == 1 else 'have'} no text and {are(skipped)} left out"
-            ]
-            if skipped
-            else []
-        )
+        return [f"training examples without text, left out: {skipped:,}"] if skipped else []
 
     def complete(self, recipe: Recipe) -> Recipe:
         """Return the recipe with the vocabulary size, the number of classes and their names."""
