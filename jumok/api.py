@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from jumok.workflows.fetch import fetch
     from jumok.workflows.import_ import import_model
     from jumok.workflows.new import new_recipe
+    from jumok.workflows.sample import sample_images, sample_texts
     from jumok.workflows.schema import recipe_schema
 
     PredictorT = TypeVar("PredictorT", bound=AnyPredictor)
@@ -95,6 +96,8 @@ __all__ = [
     "prepare_job",
     "read_lines",
     "recipe_schema",
+    "sample_images",
+    "sample_texts",
     "train",
 ]
 
@@ -127,6 +130,7 @@ _HOMES = {
     "jumok.workflows.fetch": ("fetch",),
     "jumok.workflows.import_": ("import_model",),
     "jumok.workflows.new": ("new_recipe",),
+    "jumok.workflows.sample": ("sample_images", "sample_texts"),
     "jumok.workflows.schema": ("recipe_schema",),
 }
 

@@ -39,6 +39,8 @@ def show(report: "CheckReport") -> None:
     """Print the report for people."""
     from rich.table import Table
 
+    from jumok.errors import counted
+
     reasons = [
         name for name in next(iter(report.counts.values())) if any(counts[name] for counts in report.counts.values())
     ]
@@ -53,7 +55,7 @@ def show(report: "CheckReport") -> None:
             table.add_row(side, f"{found.mean:.1f}", str(found.median), str(found.nearly_all), str(found.longest))
         print_table(table)
     if report.samples:
-        console.print(f"\n{len(report.samples)} {report.unit} as the model sees them")
+        console.print(f"\n{counted(len(report.samples), report.unit[:-1])} as the model sees them")
     for sample in report.samples:
         console.print("  " + "\n  → ".join(" ".join(side) for side in sample), markup=False, soft_wrap=True)
     rows, *sizes = report.largest
@@ -63,10 +65,10 @@ def show(report: "CheckReport") -> None:
     facts = {
         "vocabulary": ", ".join(f"{size:,} {name}" for name, size in report.vocabularies.items()),
         "parameters": f"{report.parameters:,}",
-        "largest batch": f"{rows:,} {report.unit} {words}; {report.memory / 1e6:,.0f} MB at its peak",
+        "largest batch": f"{counted(rows, report.unit[:-1])} {words}; {report.memory / 1e6:,.0f} MB at its peak",
         "padding": f"{report.padding:.1%}" if report.lengths else "",
         "speed": f"{report.tokens_per_second:,.0f} {report.counted}/s",
-        "time": f"{report.times[0]} per epoch ({report.steps_per_epoch:,} steps), {report.times[1]} in all, "
+        "time": f"{report.times[0]} per epoch ({counted(report.steps_per_epoch, 'step')}), {report.times[1]} in all, "
         "evaluations not counted",
     }
     console.print()

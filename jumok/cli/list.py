@@ -44,6 +44,7 @@ def list_inventory(
             table.add_row(name, text)
         console.print(table)
         console.print()
+    console.print("jumok recipe NAME prints a recipe, jumok recipe --presets the sizes that models have by name.")
 
 
 def summary(recipe: "Path") -> str:

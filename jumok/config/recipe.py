@@ -160,6 +160,8 @@ def find_recipe(recipe: str | Path) -> Path:
         return path
     if str(recipe) in shipped:
         return shipped[str(recipe)]
+    if path.with_name(f"{path.name}.toml").is_file():
+        raise ConfigError(f"'{recipe}' is neither a file nor a shipped recipe; did you mean {path}.toml?")
     if path.suffix == ".toml" and (path.parent != Path(".") or path.stem not in shipped):
         raise ConfigError(f"there is no recipe file {path}; jumok list shows the shipped ones")
     raise ConfigError(f"'{recipe}' is neither a file nor a shipped recipe; {did_you_mean(path.stem, shipped)}")

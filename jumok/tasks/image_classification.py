@@ -20,7 +20,7 @@ from jumok.data.images.decode import Pixels
 from jumok.data.images.image_corpora import ImageCorpora
 from jumok.data.images.image_store import LabelledImageStore
 from jumok.data.text.tokenizer import Tokenizer
-from jumok.errors import ConfigError
+from jumok.errors import ConfigError, are, counted
 from jumok.nn.batch import ImageBatch
 from jumok.nn.model import ImageReader
 from jumok.tasks.base import Direction
@@ -87,7 +87,9 @@ class ImageClassification(Classification[ImageReader, ImageBatch, LabelledImageS
         if train.broken:
             named = "; ".join(f"{name}: {why}" for name, why in train.named)
             more = f"; and {train.broken - len(train.named):,} more" if train.broken > len(train.named) else ""
-            notes.append(f"{train.broken:,} images cannot be used and are left out: {named}{more}")
+            notes.append(
+                f"{counted(train.broken, 'image')} cannot be used and {are(train.broken)} left out: {named}{more}"
+            )
         return notes
 
     def complete(self, recipe: Recipe) -> Recipe:

@@ -51,7 +51,8 @@ class MaskedLanguageModeling(TextTask[MaskedReader, MaskedBatch, TextStore]):
     @property
     def size(self) -> str:
         """How much there is to learn from."""
-        return f"{self.corpora.train.documents:,} documents, {self.corpora.train.tokens:,} tokens"
+        train = self.corpora.train
+        return f"{train.documents:,} document{'s' * (train.documents != 1)}, {train.tokens:,} tokens"
 
     @property
     def mark(self) -> int:

@@ -61,7 +61,7 @@ class TextClassification(
     def notes(self) -> list[str]:
         """Return what a user should know of the data before a run, one line each."""
         skipped = self.corpora.train.skipped
-        return [f"{skipped:,} training examples have no text and are left out"] if skipped else []
+        return [f"training examples without text, left out: {skipped:,}"] if skipped else []
 
     def complete(self, recipe: Recipe) -> Recipe:
         """Return the recipe with the vocabulary size, the number of classes and their names."""

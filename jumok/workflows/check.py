@@ -14,6 +14,7 @@ import torch
 
 from jumok.config.recipe import Overrides, Recipe, RecipeSource
 from jumok.data.corpora import ProgressCallback
+from jumok.errors import counted
 from jumok.runs.device import choose_device
 from jumok.runs.job import Prepared, path_of, prepare, silent
 from jumok.runs.starting import read_recipe
@@ -140,7 +141,7 @@ def _problems_of_training(report: CheckReport, recipe: Recipe) -> list[Problem]:
         problems.append((what, f"set training.evaluate_every = {max(training.steps // 10, 1)}"))
     if report.steps_per_epoch < 10:
         cure = f"lower training.batch_tokens (now {training.batch_tokens:,})"
-        problems.append((f"an epoch has only {report.steps_per_epoch} steps", cure))
+        problems.append((f"an epoch has only {counted(report.steps_per_epoch, 'step')}", cure))
     return problems
 
 

@@ -137,9 +137,13 @@ def test_import_says_what_it_made_what_is_new_and_how_to_use_it(gpt2, bert, judg
 
 def test_an_imported_gpt2_writes_on(runs):
     run = runs["gpt2"]
-    assert jumok("generate", run, "--greedy", "--length", 5) == (0, "thebcde\n", "")
-    assert jumok("generate", run, "xthe", "--greedy", "--length", 3) == (0, "xthecde\n", "")  # two tokens, then three
-    done = jumok("generate", run, "--greedy", "--length", 16 + 9 + 3)
+    assert jumok("generate", run, "--greedy", "--max-length", 5) == (0, "thebcde\n", "")
+    assert jumok("generate", run, "xthe", "--greedy", "--max-length", 3) == (
+        0,
+        "xthecde\n",
+        "",
+    )  # two tokens, then three
+    done = jumok("generate", run, "--greedy", "--max-length", 16 + 9 + 3)
     assert (
         done.out == "".join(PLACED) + "hijklmnop" + "hij\n"
     )  # eight are read again, so the next is the eighth place's
@@ -148,14 +152,14 @@ def test_an_imported_gpt2_writes_on(runs):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_bytes_that_are_half_a_character_come_out_the_same_piece_by_piece_and_at_once(runs, seed):
-    options = ["--temperature", 30, "--length", 60, "--seed", seed]
+    options = ["--temperature", 30, "--max-length", 60, "--seed", seed]
     whole = json.loads(jumok("generate", runs["gpt2"], "é 넌", *options, "--json").out)["text"]
     assert jumok("generate", runs["gpt2"], "é 넌", *options).out == f"é 넌{whole}\n"
     assert "\N{REPLACEMENT CHARACTER}" in whole, "the trial has shown nothing"
 
 
 def test_a_byte_level_model_knows_every_character_but_no_broken_bytes(runs):
-    assert jumok("generate", runs["gpt2"], "☃", "--greedy", "--length", 1).code == 0
+    assert jumok("generate", runs["gpt2"], "☃", "--greedy", "--max-length", 1).code == 0
     assert refusal(jumok("generate", runs["gpt2"], "\udcff")).startswith("the model knows none of the characters of ")
 
 

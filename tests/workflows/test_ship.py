@@ -172,7 +172,7 @@ def test_commands_take_names(shipped, directions_run):  # noqa: F811
     data = directions_run.parent / "directions"
     done = jumok("evaluate", "digits-ko", "--data", data)
     assert "digits to Korean (val), 20 sentences" in done.out, done.err
-    assert "Pass --data FOLDER" in refusal(jumok("evaluate", "digits-ko"))
+    assert "--data FOLDER" in refusal(jumok("evaluate", "digits-ko"))
     done = jumok("export", "digits-ko", "fast", "--to", "ctranslate2")
     assert "held-out sentences are answered alike" in done.out, done.err
     assert "use jumok translate, not jumok generate" in refusal(jumok("generate", "digits-ko", "a"))
