@@ -33,6 +33,7 @@ _HOMES = {
     "AttentionMap": "jumok.inspection.record",
     "AttentionRecord": "jumok.inspection.record",
     "observe": "jumok.inspection.observe",
+    "watch": "jumok.inspection.watching",
     "load_record": "jumok.lens.storage",
     "save_record": "jumok.lens.storage",
     "show": "jumok.lens.showing",
@@ -69,6 +70,7 @@ __all__ = [
     "save_record",
     "show",
     "train",
+    "watch",
 ]
 
 if TYPE_CHECKING:
@@ -100,6 +102,7 @@ if TYPE_CHECKING:
     from jumok.errors import JumokError
     from jumok.inspection.observe import observe
     from jumok.inspection.record import AttentionMap, AttentionRecord
+    from jumok.inspection.watching import watch
     from jumok.lens.showing import show
     from jumok.lens.storage import load_record, save_record
 

@@ -27,6 +27,10 @@ class TrainingError(JumokError):
     """A training run cannot go on."""
 
 
+class RecordError(JumokError):
+    """What a model handed over is no attention, or a record cannot be shown."""
+
+
 class MissingExtraError(JumokError):
     """An optional library is needed and not installed."""
 
