@@ -148,7 +148,8 @@ def test_every_setting_gets_the_same_batches_in_turns(toy):
     batches.seek(2, 4)
     timed(toy, batches, [Sharing(1, 2), ALONE], shortest=0.01)
     turns = [list(group) for _, group in groupby(taken, key=lambda one: one[0])]
-    assert [turn[0][0] for turn in turns] == [2, 1] * (1 + trials.ROUNDS)
+    assert [turn[0][0] for turn in turns] == [2, 1] * (len(turns) // 2)
+    assert 1 + trials.FEWEST_ROUNDS <= len(turns) // 2 <= 1 + trials.ROUNDS
     for one, other in zip(turns[::2], turns[1::2], strict=True):
         assert [place for _, place in one] == [place for _, place in other]
     assert taken[0][1] == (2, 4)
@@ -156,13 +157,13 @@ def test_every_setting_gets_the_same_batches_in_turns(toy):
 
 def test_the_slower_setting_is_seen_to_be_slower(toy):
     def loss(model, batch, step):
-        time.sleep(0.002 * torch.get_num_threads() ** 2)
+        time.sleep(0.005 * torch.get_num_threads() ** 2)
         return toy.loss(model, batch, step)
 
     found = timed(SimpleNamespace(loss=loss, Model=toy.Model), toy.Batches(), [Sharing(1, 2), ALONE], shortest=0.1)
     assert found.decisive
     assert found.fastest == ALONE
-    assert found.seconds[ALONE] == pytest.approx(0.002, rel=1.0)
+    assert found.seconds[ALONE] >= 0.005
     assert found.words.endswith("batches/s in 1 process of 2 threads")
 
 
