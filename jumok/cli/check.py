@@ -67,7 +67,8 @@ def show(report: "CheckReport") -> None:
         "parameters": f"{report.parameters:,}",
         "largest batch": f"{counted(rows, report.unit[:-1])} {words}; {report.memory / 1e6:,.0f} MB at its peak",
         "padding": f"{report.padding:.1%}" if report.lengths else "",
-        "speed": f"{report.tokens_per_second:,.0f} {report.counted}/s",
+        "speed": f"{report.tokens_per_second:,.0f} {report.counted}/s with the machine as busy as it is now",
+        "processes": f"{report.workers} ({', '.join(f'{speed:.3g} batches/s in {name}' for name, speed in report.settings.items())})",
         "time": f"{report.times[0]} per epoch ({counted(report.steps_per_epoch, 'step')}), {report.times[1]} in all, "
         "evaluations not counted",
     }

@@ -19,6 +19,7 @@ from jumok.errors import ConfigError
 from jumok.nn.batch import MaskedBatch
 from jumok.nn.masks import mean_of
 from jumok.nn.model import MaskedReader
+from jumok.nn.threads import one_thread_for
 from jumok.predictors.base import Advance, Notice, Warn, ignore_notice
 from jumok.predictors.text import TextPredictor
 from jumok.tasks.base import Scores
@@ -69,8 +70,9 @@ class Filler(TextPredictor[MaskedLanguageModeling, MaskedReader]):
         masked = source == self.task.mark
         batch = MaskedBatch(source, mask, masked, torch.zeros(int(masked.sum()), dtype=torch.int64))
         batch = batch.to(self.model.device)
-        states = self.model.states(batch)[batch.masked]
-        logits = self.model.project(self.model.token_features(states)).float()
+        with one_thread_for(1, self.model):
+            states = self.model.states(batch)[batch.masked]
+            logits = self.model.project(self.model.token_features(states)).float()
         probabilities = logits[:, : self.task.mark].softmax(dim=1)  # a mask is no answer
         likeliest = probabilities.topk(min(top, probabilities.shape[1]), dim=1)
         tokenizer = self.task.tokenizer

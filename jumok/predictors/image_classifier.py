@@ -20,6 +20,7 @@ from jumok.inspection.observe import observe
 from jumok.lens.heat import heat_of
 from jumok.lens.image_view import laid_out, placed
 from jumok.nn.model import ImageReader
+from jumok.nn.threads import one_thread, one_thread_for
 from jumok.predictors.base import Advance, Notice, Warn, ignore_notice, ignore_progress
 from jumok.predictors.classifier import Classifier, Verdict, ranked_verdict
 from jumok.predictors.image_explanation import ImageExplanation
@@ -103,7 +104,8 @@ class ImageClassifier(Classifier[ImageClassification, ImageReader, LabelledImage
                     warn(Notice(None, str(error)))
                     some.append(None)
             good = [pixels for pixels in some if pixels is not None]
-            found = iter(self.task.read(self.model, np.stack(good)).softmax(dim=1).tolist() if good else [])
+            with one_thread_for(len(good), self.model):
+                found = iter(self.task.read(self.model, np.stack(good)).softmax(dim=1).tolist() if good else [])
             for pixels in some:
                 yield None if pixels is None else ranked_verdict(self.task.labels, next(found))
             progress(len(some))
@@ -116,6 +118,7 @@ class ImageClassifier(Classifier[ImageClassification, ImageReader, LabelledImage
         yield from zip(files, self._classify(files, progress=progress, warn=warn), strict=True)
 
     @torch.inference_mode()
+    @one_thread()
     def explain(self, image: str | Path | Image.Image, *, details: bool = False) -> ImageExplanation:
         """Return the verdict on an image and the attention behind it.
 

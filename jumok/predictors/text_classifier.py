@@ -18,6 +18,7 @@ from jumok.evaluation.labels import score_labels
 from jumok.evaluation.ngrams import fit_ngrams, majority_class
 from jumok.nn.batch import LabelBatch
 from jumok.nn.model import Model
+from jumok.nn.threads import one_thread_for
 from jumok.predictors.base import Advance, Notice, Warn, ignore_notice, ignore_progress
 from jumok.predictors.classifier import Classifier, Verdict, ranked_verdict
 from jumok.tasks.base import Scores
@@ -87,9 +88,9 @@ class TextClassifier(Classifier[TextClassification, Model[LabelBatch], LabelStor
                     warn(Notice(number, what))
             source, mask, segments = pad_rows(rows)
             batch = LabelBatch(source, mask, torch.zeros(len(rows), dtype=torch.int64), segments).to(self.model.device)
-            verdicts += [
-                ranked_verdict(self.task.labels, row) for row in self.model(batch).float().softmax(dim=1).tolist()
-            ]
+            with one_thread_for(len(rows), self.model):
+                probabilities = self.model(batch).float().softmax(dim=1).tolist()
+            verdicts += [ranked_verdict(self.task.labels, row) for row in probabilities]
             progress(len(rows))
         return verdicts
 

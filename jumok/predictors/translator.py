@@ -16,6 +16,7 @@ from jumok.data.text.sources import tidy
 from jumok.errors import ConfigError, DataError
 from jumok.evaluation.text import score_by_length, score_texts, tokenization
 from jumok.inspection.ablation import Ablation
+from jumok.nn.threads import one_thread
 from jumok.predictors.base import Advance, Notice, Predictor, Warn, ignore_notice
 from jumok.predictors.engines import JumokEngine, PairDecoder, TranslationEngine
 from jumok.predictors.explaining import explain, worth_of_heads
@@ -238,6 +239,7 @@ class Translator(Predictor[Translation, PairDecoder, PairStore]):
         if whole != shown:  # the rest never came
             yield whole[len(shown) :]
 
+    @one_thread()
     def explain(
         self,
         text: str,
@@ -270,6 +272,7 @@ class Translator(Predictor[Translation, PairDecoder, PairStore]):
             details=details,
         )
 
+    @one_thread()
     def importance(
         self,
         text: str,

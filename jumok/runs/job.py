@@ -38,7 +38,8 @@ from jumok.training.checkpoint import Checkpoints
 from jumok.training.compiling import compile_layers
 from jumok.training.progress import Reporter
 from jumok.training.trainer import Trainer
-from jumok.training.workers import workers_for
+from jumok.training.trial import choose_sharing
+from jumok.training.workers import Sharing, settings_for
 
 
 def silent(what: str, done: int) -> None:
@@ -76,11 +77,13 @@ class Job(Generic[ModelT, BatchT]):
         """Train to the end; return False where it was stopped before."""
         device = choose_device(self.recipe.training.device)
         with locked(self.folder):
+            sharing = self._sharing(device)
             if not self.going_on:
                 facts = {
                     "data": self.task.fingerprint,
                     "data_folders": [str(place) for place in self.folders],
-                    "threads": torch.get_num_threads(),
+                    "workers": sharing.workers,
+                    "threads": sharing.threads,
                 }
                 Run.create(self.folder, self.recipe, tokenizers=self.task.tokenizers, facts=facts)
             has_perplexity = "perplexity" in self.task.scores
@@ -96,6 +99,7 @@ class Job(Generic[ModelT, BatchT]):
                 reporter=reporter,
                 device=device,
                 film=self._film(),
+                sharing=sharing,
             )
             count = self.model.parameter_count
             reporter.note(
@@ -114,6 +118,30 @@ class Job(Generic[ModelT, BatchT]):
             reporter.note(f"step {done.step:,} is saved. Go on with:\n  {self.command}")
         return not trainer.stop_signal
 
+    def _sharing(self, device: torch.device) -> Sharing:
+        """Return how steps are shared: as the run has kept it, or as a trial finds it fastest now."""
+        settings = settings_for(self.model, self.recipe.training, device)
+        if self.going_on:
+            facts = Run.open(self.folder).facts
+            if "workers" not in facts:  # begun before there was a trial
+                return settings[0]
+            # One thread does the same everywhere; more are as many as there are, and another number is told.
+            return Sharing(facts["workers"], 1 if facts["threads"] == 1 else torch.get_num_threads())
+        chosen, trial = choose_sharing(
+            self.task,
+            self.model.to(device),
+            batches=self.batches,
+            config=self.recipe.training,
+            device=device,
+            settings=settings,
+        )
+        if trial is not None:
+            self.notes.append(
+                f"training in {chosen}, the fastest on this machine as busy as it is now: {trial.words}. The run keeps it; "
+                "training.workers sets it"
+            )
+        return chosen
+
     def _film(self) -> Callable[[ModelT, int], None] | None:
         """Return what keeps a frame of the model at a step, or None where nothing is filmed."""
         probes = self.recipe.training.probes
@@ -130,9 +158,9 @@ class Job(Generic[ModelT, BatchT]):
             self.recipe.save(self.folder / "recipe.toml")  # steps and intervals may have changed
             return
         threads = Run.open(self.folder).facts.get("threads")
-        if threads != torch.get_num_threads():
+        if threads != trainer.sharing.threads:
             reporter.note(
-                f"begun with {threads} threads, now {torch.get_num_threads()}: the run goes on, but not to the last digit as "
+                f"begun with {threads} threads, now {trainer.sharing.threads}: the run goes on, but not to the last digit as "
                 "it would have"
             )
         trainer.resume()
@@ -176,7 +204,7 @@ def prepare(
         notes += start_from(model, earlier)
     notes += task.notes()
     task.check_fits(model)
-    workers_for(model, wanted=given.training.workers, device=device)  # or a refusal
+    settings_for(model, given.training, device)  # or a refusal
     return Prepared(full, task, model, folders, notes)
 
 

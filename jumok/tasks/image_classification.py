@@ -25,6 +25,7 @@ from jumok.nn.batch import ImageBatch
 from jumok.nn.model import ImageReader
 from jumok.tasks.base import Direction
 from jumok.tasks.classification import Classification
+from jumok.tasks.held_out import image_problems
 from jumok.tasks.image_batches import ImageBatches, PendingImages, normalise
 from jumok.tasks.survey import Survey
 
@@ -163,4 +164,5 @@ class ImageClassification(Classification[ImageReader, ImageBatch, LabelledImageS
             unknown={},
         )
         survey.problems += self.rare_classes(store)
+        survey.problems += image_problems(store, held_out)
         return survey

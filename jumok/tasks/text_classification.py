@@ -22,6 +22,7 @@ from jumok.nn.model import Model
 from jumok.tasks.base import Direction
 from jumok.tasks.classification import Classification
 from jumok.tasks.examples import Ids
+from jumok.tasks.held_out import label_problems
 from jumok.tasks.label_batches import LabelBatches, Sides, label_batch, label_lengths
 from jumok.tasks.survey import Lengths, Survey, unknown_share, vocabulary_problems
 from jumok.tasks.text import TextTask
@@ -151,6 +152,7 @@ class TextClassification(
             what = f"{cut:,} of {len(store):,} training texts are longer than data.max_length = {self.data.max_length} and are cut"
             survey.problems.append((what, f"set data.max_length = {survey.lengths['text'].nearly_all} or more"))
         survey.problems += self.rare_classes(store)
+        survey.problems += label_problems(store, held_out)
         survey.problems += vocabulary_problems(
             survey, kind=self.recipe.tokenizer.kind, wanted=self.recipe.tokenizer.vocabulary
         )

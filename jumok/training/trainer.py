@@ -10,7 +10,7 @@ import math
 import signal
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import FrameType
@@ -31,7 +31,7 @@ from jumok.training.optimizer import load_optimizer_tensors, optimizer_tensors
 from jumok.training.progress import Reporter
 from jumok.training.schedule import learning_rate
 from jumok.training.step import Sums, TrainingStep
-from jumok.training.workers import Workers, shared_steps, workers_for
+from jumok.training.workers import Alone, Sharing, Workers, settings_for, share_steps
 
 ReportT = TypeVar("ReportT", StepReport, EvaluationReport)
 
@@ -69,7 +69,9 @@ class Trainer(Generic[ModelT, BatchT]):
         reporter: Reporter,
         device: torch.device,
         film: Callable[[ModelT, int], None] | None = None,
+        sharing: Sharing | None = None,
     ) -> None:
+        """Make a run of these ready; without a sharing, steps are shared as if the machine had nothing else to do."""
         self.task, self.model, self.batches, self.film = task, model, batches, film
         self.config, self.run_folder, self.reporter, self.device = config, run, reporter, device
         self.on_step, self.on_evaluation = on_step, on_evaluation
@@ -78,15 +80,14 @@ class Trainer(Generic[ModelT, BatchT]):
         self.average = WeightAverage(model, config)
         self.state = TrainingState()
         self.stop_signal = 0
-        self.workers: Workers | None = None
+        self.sharing = sharing or settings_for(model, config, device)[0]
+        self.steps: Workers | Alone = share_steps(self.one_step.compute, model, sharing=self.sharing, seed=config.seed)
 
     def train(self) -> TrainingState:
         """Run to the last step, or until stopped; return how far it came."""
         self.one_step.freed.keep()
-        count = workers_for(self.model, wanted=self.config.workers, device=self.device)
-        sharing = shared_steps(self.one_step.compute, self.model, count=count, seed=self.config.seed)
         # Workers are forked first: what is shown and what is caught belongs to this process alone.
-        with sharing as self.workers, self._stoppable():
+        with self.steps, self._stoppable():
             self.reporter.start(self.state, self.config)
             if self.film is not None and self.state.step == 0:
                 with self._answering():
@@ -101,7 +102,7 @@ class Trainer(Generic[ModelT, BatchT]):
                     self._save(best=is_best)
             if self._over:
                 self.stop_signal = 0  # it came during the last step: nothing is left to stop
-        self.reporter.end(self.state, self.config, stopped=bool(self.stop_signal), workers=count)
+        self.reporter.end(self.state, self.config, stopped=bool(self.stop_signal), workers=self.sharing.workers)
         return self.state
 
     def resume(self) -> None:
@@ -139,12 +140,12 @@ class Trainer(Generic[ModelT, BatchT]):
         one_step, state, started = self.one_step, self.state, time.perf_counter()
         step = state.step + 1
         rate = learning_rate(step, self.config)
-        losses = one_step.compute(step) if self.workers is None else self.workers.step(step)
+        losses = self.steps.step(step)
         total, count = sum(sums.total for sums in losses), sum(sums.count for sums in losses)
         norm = one_step.normalise(count)
         if not (math.isfinite(total) and math.isfinite(norm)):
             raise TrainingError(self._explain_divergence(step, losses, norm=norm, rate=rate))
-        with self._all_threads():
+        with self.steps.waiting():
             one_step.update(rate)
         self.average.update(step)
         computed = time.perf_counter()
@@ -192,16 +193,12 @@ class Trainer(Generic[ModelT, BatchT]):
         self.metrics.write(row)
         self.reporter.log(row)
 
-    def _all_threads(self) -> AbstractContextManager[None]:
-        """Return a block for what workers have no part in."""
-        return nullcontext() if self.workers is None else self.workers.waiting()
-
     @contextmanager
     def _answering(self) -> Iterator[None]:
         """Lend the model out with the weights that are scored; training does not notice."""
         self.model.eval()
         unchanged = torch.random.fork_rng([self.device] if self.device.type == "cuda" else [])
-        with self.average.in_place(), unchanged, self._all_threads():
+        with self.average.in_place(), unchanged, self.steps.waiting():
             yield
 
     def _evaluate(self) -> bool:
