@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from jumok.cli.display import standard_console
+from jumok.texts import localized, localized_word
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,10 +39,15 @@ def list_inventory(
     console = standard_console()
     for title, entries in groups.items():
         table = Table(
-            title=title, title_justify="left", title_style="bold", show_header=False, box=None, padding=(0, 2)
+            title=localized_word(title),
+            title_justify="left",
+            title_style="bold",
+            show_header=False,
+            box=None,
+            padding=(0, 2),
         )
         for name, text in entries.items():
-            table.add_row(name, text)
+            table.add_row(name, localized(text))
         console.print(table)
         console.print()
 

@@ -21,7 +21,7 @@ def new(
     from shlex import quote
 
     from jumok import api
-    from jumok.cli.display import counting, error_console
+    from jumok.cli.display import counting, error_console, say
     from jumok.errors import ConfigError
 
     path = out or Path(f"{source.name}-{target.name}.toml")
@@ -41,4 +41,4 @@ def new(
         path.write_text(text.replace("{name}", quote(str(path))), encoding="utf-8")
     except OSError as error:
         raise ConfigError(f"{path} cannot be written: {error.strerror}; choose another place with --out") from None
-    typer.echo(f"{path} is written. Next:  jumok check {quote(str(path))}")
+    say(f"{path} is written. Next:  jumok check {quote(str(path))}")

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
 from rich.progress import Progress as Bar
+from rich.text import Text
 
+from jumok.texts import localized, localized_word
 from jumok.training.memory import peak_memory, peak_memory_of_children
 
 if TYPE_CHECKING:
@@ -50,7 +52,7 @@ class Reporter:
         self.board = _tensorboard(self.run, after=state.step)
         if self.console.is_terminal:
             columns = (
-                TextColumn("step"),
+                TextColumn(localized_word("step")),
                 MofNCompleteColumn(),
                 BarColumn(bar_width=None),
                 TextColumn("{task.fields[status]}"),
@@ -63,7 +65,7 @@ class Reporter:
         """Move the bar."""
         self.pace = self._pace(state)
         if self.bar is not None:
-            self.bar.update(self.task, completed=state.step, status=self.learned + self.pace)
+            self.bar.update(self.task, completed=state.step, status=localized(self.learned + self.pace))
 
     def _pace(self, state: "TrainingState") -> str:
         steps = state.step - self.began[0]
@@ -79,13 +81,9 @@ class Reporter:
         self.learned = f"loss {loss:.3f}{words} · lr {rate:.2e} · "
         text = self.learned + self.pace
         if self.bar is None:
-            self.console.print(
-                f"step {row['step']:,}/{self.steps:,} · epoch {row['epoch'] + 1} · {text}",
-                highlight=False,
-                soft_wrap=True,
-            )
+            self.note(f"step {row['step']:,}/{self.steps:,} · epoch {row['epoch'] + 1} · {text}")
         else:
-            self.bar.update(self.task, status=text)
+            self.bar.update(self.task, status=localized(text))
         if self.board is not None:
             for name in ("loss", "nll", "learning_rate", "gradient_norm"):
                 if name in row:
@@ -94,7 +92,7 @@ class Reporter:
     def evaluating(self) -> None:
         """Say that an evaluation is under way."""
         if self.bar is not None:
-            self.bar.update(self.task, status="evaluating …")
+            self.bar.update(self.task, status=localized("evaluating …"))
 
     def evaluation(self, row: dict[str, Any], samples: list[dict[str, str]]) -> None:
         """Show the scores, whether they are the best, and sample answers."""
@@ -105,7 +103,7 @@ class Reporter:
         self.note(f"step {row['step']:,} · val: {scores}{mark} ({duration(row['evaluation_seconds'])})")
         for sample in samples:
             for name, text in sample.items():
-                self.note(f"    {name:<9} {_printable(text)}")
+                self.console.print(Text(f"    {name:<9} {_printable(text)}"), soft_wrap=True)
         if self.board is not None:
             for name, value in row["evaluation"].items():
                 if isinstance(value, int | float):
@@ -113,7 +111,7 @@ class Reporter:
 
     def note(self, text: str) -> None:
         """Show a line above the bar."""
-        self.console.print(text, markup=False, emoji=False, highlight=False, soft_wrap=True)
+        self.console.print(localized(text), markup=False, emoji=False, highlight=False, soft_wrap=True)
 
     def end(self, state: "TrainingState", config: "TrainingConfig", *, stopped: bool, workers: int = 1) -> None:
         """Close the display."""
