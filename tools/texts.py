@@ -23,7 +23,7 @@ MOST_VARIANTS = 12  # of one f-string with choices inside
 
 # Calls whose literals are shown whatever their length: (name, first argument that is shown).
 HEADINGS = {"Table": 0, "ScoreTable": 0, "bar": 1, "progress": 0, "say": 0, "localized_word": 0}
-WORDS = {"unit", "counted", "what", "noun", "classified", "COLUMNS", "groups"}  # names whose values are shown as words
+WORDS = {"unit", "counted", "what", "noun", "classified", "COLUMNS", "inventory"}  # names whose values are shown as words
 OUR_ERRORS = {"AttributeError", "TypeError", "AssertionError", "NotImplementedError", "KeyError", "RuntimeError"}
 NOT_SHOWN = {  # files, and what in them nobody reads; None: all of it
     "workflows/ship.py": None,  # makes the shipped models: not a command
@@ -39,7 +39,7 @@ NOT_SHOWN = {  # files, and what in them nobody reads; None: all of it
     "data/builtin/shapes.py": r"^shapes",
     "data/images/image_corpora.py": r"^shapes",
     "data/text/labelled.py": r"file = …",
-    "cli/main.py": r"^jumok \{0\}$",
+    "cli/main.py": r"^jumok:? \{0\}$",
     "workflows/new.py": r"^#|^val = |^hold_out = ",  # lines of a recipe
 }
 

@@ -25,19 +25,19 @@ def list_inventory(
     from jumok.catalogue import DATASETS, MODELS, SHIPPED, TASKS
     from jumok.config.recipe import shipped_recipes
 
-    groups = {
+    inventory = {
         "models": {name: entry.summary for name, entry in MODELS.items()},
         "tasks": {name: entry.summary for name, entry in TASKS.items()},
         "data sets": {name: entry.summary for name, entry in DATASETS.items()},
         "recipes": {name: summary(path) for name, path in shipped_recipes().items()},
     }
     if SHIPPED:
-        groups["shipped models"] = {name: entry.summary for name, entry in SHIPPED.items()}
+        inventory["shipped models"] = {name: entry.summary for name, entry in SHIPPED.items()}
     if as_json:
-        typer.echo(json.dumps(groups, ensure_ascii=False, indent=1))
+        typer.echo(json.dumps(inventory, ensure_ascii=False, indent=1))
         return
     console = standard_console()
-    for title, entries in groups.items():
+    for title, entries in inventory.items():
         table = Table(
             title=localized_word(title),
             title_justify="left",

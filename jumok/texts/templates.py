@@ -47,7 +47,7 @@ class Template:
     def _stands_alone(self, slot: int) -> bool:
         """Return whether a slot fills its lines, so that it may hold several."""
         before, after = self.literals[slot], self.literals[slot + 1]
-        return (not before or before.endswith("\n")) and (not after or after.startswith("\n"))
+        return (not before or before.rstrip(" ").endswith("\n")) and (not after or after.startswith("\n"))
 
     @cached_property
     def quoted(self) -> set[str]:
