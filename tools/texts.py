@@ -23,7 +23,15 @@ MOST_VARIANTS = 12  # of one f-string with choices inside
 
 # Calls whose literals are shown whatever their length: (name, first argument that is shown).
 HEADINGS = {"Table": 0, "ScoreTable": 0, "bar": 1, "progress": 0, "say": 0, "localized_word": 0}
-WORDS = {"unit", "counted", "what", "noun", "classified", "COLUMNS", "inventory"}  # names whose values are shown as words
+WORDS = {
+    "unit",
+    "counted",
+    "what",
+    "noun",
+    "classified",
+    "COLUMNS",
+    "inventory",
+}  # names whose values are shown as words
 OUR_ERRORS = {"AttributeError", "TypeError", "AssertionError", "NotImplementedError", "KeyError", "RuntimeError"}
 NOT_SHOWN = {  # files, and what in them nobody reads; None: all of it
     "workflows/ship.py": None,  # makes the shipped models: not a command
@@ -96,7 +104,7 @@ class Reader:
             shown, helps = self._shown_as_it_is(node), self._is_help(node)
             for template in self.templates(node):
                 for english in paragraphs(template) if helps else [template.strip()]:
-                    if _has_words(english, least=1 if shown else 2):
+                    if has_words(english, least=1 if shown else 2):
                         yield english, getattr(node, "lineno", 0), helps
 
     def _is_text(self, node: ast.AST) -> bool:
@@ -140,7 +148,9 @@ class Reader:
                 first = HEADINGS.get(_called(above))
                 if first is not None and inner in above.args[first:]:
                     return True
-                if isinstance(inner, ast.keyword) and inner.arg in (WORDS | {"title", "help", "purpose"}):
+                if isinstance(inner, ast.keyword) and inner.arg in (
+                    WORDS | {"title", "help", "purpose", "rich_help_panel"}
+                ):
                     return True
             if isinstance(above, ast.Assign | ast.AnnAssign):
                 targets = above.targets if isinstance(above, ast.Assign) else [above.target]
@@ -186,7 +196,7 @@ class Reader:
         return ["".join(choice) for choice in itertools.product(*parts)]
 
     def _resolved(self, node: ast.expr) -> ast.expr:
-        """Return the words that a name of the same function stands for, where they are a plain choice of words."""
+        """Return the text that a name of the same function stands for, where it is given one there."""
         if not isinstance(node, ast.Name):
             return node
         given = [
@@ -194,7 +204,7 @@ class Reader:
             for one in ast.walk(self._function(node))
             if isinstance(one, ast.Assign) and node.id in map(_name, one.targets)
         ]
-        return given[0] if len(given) == 1 and _is_choice(given[0]) else node
+        return given[0] if len(given) == 1 and (_is_choice(given[0]) or _is_string(given[0])) else node
 
     def _function(self, node: ast.AST) -> ast.AST:
         """Return the function that a node stands in, or the module."""
@@ -211,7 +221,7 @@ def recipe_heads() -> Iterator[Text]:
 
 
 def outside() -> Iterator[Text]:
-    """Yield the texts of libraries and of the system that reach our users."""
+    """Yield the texts that reach our users and stand in no literal of ours: of libraries, of the system, names."""
     from typer import rich_utils
 
     for name, value in vars(rich_utils).items():
@@ -221,9 +231,9 @@ def outside() -> Iterator[Text]:
             and re.search("[a-z]{3}", value)
         ):
             yield Text(value, "typer/rich_utils.py", 0, help=True)
-    for line in (Path(__file__).parent / "texts-of-libraries.txt").read_text(encoding="utf-8").splitlines():
+    for line in (Path(__file__).parent / "other-texts.txt").read_text(encoding="utf-8").splitlines():
         if line and not line.startswith("# "):
-            yield Text(line.replace("\\n", "\n"), "tools/texts-of-libraries.txt", 0)
+            yield Text(line.replace("\\n", "\n"), "tools/other-texts.txt", 0)
 
 
 def paragraphs(text: str) -> list[str]:
@@ -238,13 +248,15 @@ def _numbered(text: str) -> str:
     return re.sub(f"{SLOT}+", lambda _: f"{{{next(numbers)}}}", text)
 
 
-def _has_words(text: str, *, least: int) -> bool:
+def has_words(text: str, *, least: int) -> bool:
     """Return whether a text has words of English, so many with slots and other signs counted."""
     bare = re.sub(r"\{\d+\}", "", text)
     if not re.search(r"[A-Za-z]{2,}", bare):
         return False
     pieces = text.split()
-    return len(pieces) >= least and (least == 1 or re.search(r"(^|[^\w.\[<-])[a-z]{2,}(?![\w=.(\[])", bare) is not None)
+    return len(pieces) >= least and (
+        least == 1 or re.search(r"(^|[^\w.\[<-])[a-z]{2,}(?![\w=(\[]|\.\w)", bare) is not None
+    )
 
 
 def _is_string(node: ast.AST) -> bool:

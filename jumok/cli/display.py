@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 from rich.cells import cell_len
 from rich.console import Console
+from rich.text import Text
 
 from jumok.texts import localized, localized_word
 
@@ -57,6 +58,19 @@ class LocalConsole(Console):
 def error_console() -> Console:
     """Return the console for progress and messages: the error stream."""
     return LocalConsole(stderr=True, emoji=False)
+
+
+def mend_wrapping() -> None:
+    """Let rich count columns, not letters, where it drops the blanks at a line's end: Hangul takes two columns each.
+
+    Without this (rich 15) a line that ends in Hangul keeps its blank, is too wide by it, and loses its last syllable.
+    """
+
+    def rstrip_end(text: Text, size: int) -> None:
+        if text.cell_len > size:
+            text.right_crop(min(text.cell_len - size, len(text.plain) - len(text.plain.rstrip())))
+
+    setattr(Text, "rstrip_end", rstrip_end)  # noqa: B010 - mypy forbids the assignment
 
 
 def recipe_names(incomplete: str) -> list[str]:

@@ -11,6 +11,7 @@ from jumok.cli.check import check
 from jumok.cli.classify import classify
 from jumok.cli.compare import compare
 from jumok.cli.decoding_options import decoding_command
+from jumok.cli.display import mend_wrapping
 from jumok.cli.evaluate import evaluate
 from jumok.cli.export import export
 from jumok.cli.fetch import fetch
@@ -116,6 +117,8 @@ def main() -> None:
         arguments = take_language(sys.argv[1:])
         if not can_be_written(LANGUAGES[language()]):
             speak("en")
+        if language() != "en":
+            mend_wrapping()
         sys.exit(app(arguments, prog_name="jumok", standalone_mode=False))  # as `python -m jumok`, too
     except JumokError as error:
         first, *rest = localized(str(error)).splitlines() or [""]

@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from functools import cached_property
 
 SLOT = re.compile(r"\{(\d+)(:word)?\}")
-WEAK = 8  # letters: a template with fewer ("{0} of {1}") is not for values that are sentences
+WEAK = 8  # letters: a template with fewer that begins with a slot ("{0} of {1}") is for names and numbers only
+COUNTED = re.compile(r"([\d.,]+%?) (.+)")  # 3 empty lines
 SEPARATORS = ("\n\n", "\n", ". ", "; ", " · ", ", ")  # between texts that are put together, widest first
 
 
@@ -22,6 +23,8 @@ class Template:
         parts = SLOT.split(english)  # literal, number, None, literal, number, None, … literal
         self.literals, self.numbers = parts[::3], parts[1::3]
         self.letters = sum(letter.isalpha() for literal in self.literals for letter in literal)
+        self.weak = self.letters < WEAK and not self.literals[0]
+        self.strength = self.letters, sum(map(len, self.literals))
         self.translation = translation
 
     def match(self, text: str) -> dict[str, str] | None:
@@ -39,8 +42,6 @@ class Template:
             place = found + len(literal)
         values.append(text[place:end])
         if any("\n" in value and not self._stands_alone(slot) for slot, value in enumerate(values)):
-            return None
-        if self.letters < WEAK and any(sign in value for value in values for sign in (". ", "; ", ": ")):
             return None
         return dict(zip(self.numbers, values, strict=True))
 
@@ -62,7 +63,7 @@ class Phrasebook:
     def __init__(self, texts: Mapping[str, str]) -> None:
         self.texts = dict(texts)
         templates = (Template(*pair) for pair in self.texts.items() if SLOT.search(pair[0]))
-        self.templates = sorted(templates, key=lambda template: -template.letters)
+        self.templates = sorted(templates, key=lambda template: template.strength, reverse=True)
 
     def word(self, word: str) -> str:
         """Return a label or a heading translated as a whole, or as it is."""
@@ -73,18 +74,24 @@ class Phrasebook:
         bare = text.strip()
         if not bare or (" " not in bare and bare not in self.texts):
             return text
-        found = self._whole(bare) or self._sentence(bare) or self._parts(bare)
+        found = self._whole(bare) or self._parts(bare)
         return text if found is None else text.replace(bare, found, 1)
 
     def _whole(self, text: str) -> str | None:
         """Return the translation of a text that one entry stands for."""
-        if exact := self.texts.get(text):
-            return exact
+        if found := self.texts.get(text) or self._sentence(text):
+            return found
         for template in self.templates:
             values = template.match(text)
-            if values is not None:
+            if values is not None and not (template.weak and any(map(self._is_prose, values.values()))):
                 return self._fill(template, values)
-        return None
+        return self._counted(text)
+
+    def _is_prose(self, value: str) -> bool:
+        """Return whether a value is neither a name nor a number with its unit nor an entry."""
+        if " " not in value or value in self.texts:
+            return False
+        return any(sign in value for sign in SEPARATORS) or not any(letter.isdigit() for letter in value)
 
     def _fill(self, template: Template, values: Mapping[str, str]) -> str:
         def value(slot: re.Match[str]) -> str:
@@ -103,13 +110,23 @@ class Phrasebook:
         found = self.texts.get(text[0].lower() + text[1:].removesuffix("."))
         return f"{found}{stop}" if found else None
 
+    def _counted(self, text: str) -> str | None:
+        """Return the translation of an entry with a number before it: the number stands behind it."""
+        found = COUNTED.fullmatch(text)
+        entry = found and self.texts.get(found[2])
+        return f"{entry} {found[1]}" if found and entry else None
+
     def _parts(self, text: str) -> str | None:
         """Return a text that several entries stand for, put together by a separator."""
+        head, colon, rest = text.partition(": ")  # a file's name, say, before a message about it
+        if colon and "\n" not in text and (found := self._whole(rest)):
+            return f"{head}: {found}"
         for separator in SEPARATORS:
             if separator in text:
-                parts = [part + "." * (separator == ". ") for part in text.split(separator)]
-                parts[-1] = parts[-1].removesuffix(".") if separator == ". " else parts[-1]
+                stop = "." if separator == ". " else ""
+                *before, last = text.split(separator)
+                parts = [*(part + stop for part in before), last]
                 shown = [self.render(part) for part in parts]
                 if shown != parts:
-                    return (" " if separator == ". " else separator).join(shown)
+                    return separator.removeprefix(stop).join(shown)
         return None

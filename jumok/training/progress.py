@@ -65,21 +65,25 @@ class Reporter:
         """Move the bar."""
         self.pace = self._pace(state)
         if self.bar is not None:
-            self.bar.update(self.task, completed=state.step, status=localized(self.learned + self.pace))
+            self.bar.update(self.task, completed=state.step, status=localized(self._status()))
+
+    def _status(self) -> str:
+        """Return the newest loss and the pace, as far as they are known."""
+        return " · ".join(filter(None, (self.learned, self.pace)))
 
     def _pace(self, state: "TrainingState") -> str:
         steps = state.step - self.began[0]
         seconds = max(state.seconds - self.began[1], 1e-9)
         speed = (state.target_tokens - self.began[2]) / seconds
         left = (self.steps - state.step) * seconds / max(steps, 1)
-        return f"{speed:,.0f} {self.unit.split()[-1]}/s · {duration(left)} left"
+        return " · ".join([f"{speed:,.0f} {self.unit.split()[-1]}/s", f"{duration(left)} left"])
 
     def log(self, row: dict[str, Any]) -> None:
         """Show a line of the log."""
         loss, rate = row["loss"], row["learning_rate"]
         words = f" · perplexity {math.exp(min(row.get('nll', loss), 50.0)):,.2f}" if self.perplexity else ""
-        self.learned = f"loss {loss:.3f}{words} · lr {rate:.2e} · "
-        text = self.learned + self.pace
+        self.learned = f"loss {loss:.3f}{words} · lr {rate:.2e}"
+        text = self._status()
         if self.bar is None:
             self.note(f"step {row['step']:,}/{self.steps:,} · epoch {row['epoch'] + 1} · {text}")
         else:
