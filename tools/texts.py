@@ -15,6 +15,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeGuard
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "jumok"
@@ -22,7 +23,7 @@ SLOT = "\0"  # a value, while a template is put together
 MOST_VARIANTS = 12  # of one f-string with choices inside
 
 # Calls whose literals are shown whatever their length: (name, first argument that is shown).
-HEADINGS = {"Table": 0, "ScoreTable": 0, "bar": 1, "progress": 0, "say": 0, "localized_word": 0}
+HEADINGS = {"MissingExtraError": 2, "Table": 0, "ScoreTable": 0, "bar": 1, "progress": 0, "say": 0, "localized_word": 0}
 WORDS = {
     "unit",
     "counted",
@@ -96,7 +97,7 @@ class Reader:
     def texts(self) -> Iterator[tuple[str, int, bool]]:
         """Yield each text with its line, and whether it is help."""
         for node in ast.walk(self.tree):
-            if isinstance(node, ast.FunctionDef) and self.command_line and _is_command(node):
+            if (self.command_line and _is_command(node)) or _is_section(node):
                 for paragraph in paragraphs(ast.get_docstring(node) or ""):
                     yield paragraph, node.lineno, True
             if not self._is_text(node):
@@ -250,7 +251,7 @@ def _numbered(text: str) -> str:
 
 def has_words(text: str, *, least: int) -> bool:
     """Return whether a text has words of English, so many with slots and other signs counted."""
-    bare = re.sub(r"\{\d+\}", "", text)
+    bare = re.sub(r"\{\d+\}|--[\w-]+", "", text)  # options are no words
     if not re.search(r"[A-Za-z]{2,}", bare):
         return False
     pieces = text.split()
@@ -278,8 +279,18 @@ def _is_read(name: ast.Name) -> bool:
     return isinstance(name.ctx, ast.Load)
 
 
-def _is_command(node: ast.FunctionDef) -> bool:
+def _is_section(node: ast.AST) -> TypeGuard[ast.ClassDef]:
+    """Return whether a class is a section of a recipe, whose docstring stands in the schema."""
+    if not isinstance(node, ast.ClassDef):
+        return False
+    fields = [one.value for one in node.body if isinstance(one, ast.AnnAssign)]
+    return any(isinstance(one, ast.Call) and _called(one) == "Field" for one in fields)
+
+
+def _is_command(node: ast.AST) -> TypeGuard[ast.FunctionDef]:
     """Return whether a function is a command: its parameters are typer's, or its docstring has an example."""
+    if not isinstance(node, ast.FunctionDef):
+        return False
     typed = any("typer." in ast.unparse(one) for one in node.args.defaults)
     return not node.decorator_list and (typed or "Example: " in (ast.get_docstring(node) or ""))
 

@@ -12,6 +12,7 @@ from functools import cached_property
 
 SLOT = re.compile(r"\{(\d+)(:word)?\}")
 WEAK = 8  # letters: a template with fewer that begins with a slot ("{0} of {1}") is for names and numbers only
+QUANTITY = re.compile(r"\d\S*( \S+){1,3}")  # 3 min 20 s
 COUNTED = re.compile(r"([\d.,]+%?) (.+)")  # 3 empty lines
 SEPARATORS = ("\n\n", "\n", ". ", "; ", " · ", ", ")  # between texts that are put together, widest first
 
@@ -89,9 +90,11 @@ class Phrasebook:
 
     def _is_prose(self, value: str) -> bool:
         """Return whether a value is neither a name nor a number with its unit nor an entry."""
-        if " " not in value or value in self.texts:
+        if " " not in value or value[0] in "'\"":
             return False
-        return any(sign in value for sign in SEPARATORS) or not any(letter.isdigit() for letter in value)
+        if any(separator in value for separator in (": ", *SEPARATORS)):
+            return True
+        return not QUANTITY.fullmatch(value) and self._whole(value) is None
 
     def _fill(self, template: Template, values: Mapping[str, str]) -> str:
         def value(slot: re.Match[str]) -> str:
@@ -119,8 +122,9 @@ class Phrasebook:
     def _parts(self, text: str) -> str | None:
         """Return a text that several entries stand for, put together by a separator."""
         head, colon, rest = text.partition(": ")  # a file's name, say, before a message about it
-        if colon and "\n" not in text and (found := self._whole(rest)):
-            return f"{head}: {found}"
+        is_head = colon and "\n" not in text and not any(separator in head for separator in SEPARATORS)
+        if is_head and (found := self.render(rest)) != rest:
+            return f"{self.render(head)}: {found}"
         for separator in SEPARATORS:
             if separator in text:
                 stop = "." if separator == ". " else ""

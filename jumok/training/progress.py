@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+from rich.progress import BarColumn, MofNCompleteColumn, ProgressColumn, Task, TextColumn
 from rich.progress import Progress as Bar
 from rich.text import Text
 
@@ -28,6 +28,14 @@ def duration(seconds: float) -> str:
     if seconds < 3600:
         return f"{seconds // 60} min {seconds % 60:02d} s"
     return f"{seconds // 3600} h {seconds % 3600 // 60:02d} min"
+
+
+class StatusColumn(ProgressColumn):
+    """The newest figures, in the language that is spoken: found when they are drawn, not at every step."""
+
+    def render(self, task: Task) -> Text:
+        """Return the status of a task."""
+        return Text(localized(task.fields["status"]))
 
 
 class Reporter:
@@ -55,7 +63,7 @@ class Reporter:
                 TextColumn(localized_word("step")),
                 MofNCompleteColumn(),
                 BarColumn(bar_width=None),
-                TextColumn("{task.fields[status]}"),
+                StatusColumn(),
             )
             self.bar = Bar(*columns, console=self.console)
             self.task = self.bar.add_task("train", total=config.steps, completed=state.step, status="")
@@ -65,7 +73,7 @@ class Reporter:
         """Move the bar."""
         self.pace = self._pace(state)
         if self.bar is not None:
-            self.bar.update(self.task, completed=state.step, status=localized(self._status()))
+            self.bar.update(self.task, completed=state.step, status=self._status())
 
     def _status(self) -> str:
         """Return the newest loss and the pace, as far as they are known."""
@@ -87,7 +95,7 @@ class Reporter:
         if self.bar is None:
             self.note(f"step {row['step']:,}/{self.steps:,} · epoch {row['epoch'] + 1} · {text}")
         else:
-            self.bar.update(self.task, status=localized(text))
+            self.bar.update(self.task, status=text)
         if self.board is not None:
             for name in ("loss", "nll", "learning_rate", "gradient_norm"):
                 if name in row:
@@ -96,7 +104,7 @@ class Reporter:
     def evaluating(self) -> None:
         """Say that an evaluation is under way."""
         if self.bar is not None:
-            self.bar.update(self.task, status=localized("evaluating …"))
+            self.bar.update(self.task, status="evaluating …")
 
     def evaluation(self, row: dict[str, Any], samples: list[dict[str, str]]) -> None:
         """Show the scores, whether they are the best, and sample answers."""
