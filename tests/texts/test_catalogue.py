@@ -40,6 +40,20 @@ def test_every_entry_is_used(found):
     assert not unused, "\n".join(unused)
 
 
+@pytest.mark.parametrize("name", CATALOGUES)
+def test_catalogues_are_what_gettext_reads(name):
+    """Our quick reader agrees with babel: the files are gettext's, and no entry stands twice."""
+    from babel.messages.pofile import read_po
+
+    path = ROOT / "jumok" / "texts" / "ko" / f"{name}.po"
+    with path.open("rb") as file:
+        read = {
+            str(entry.id): str(entry.string) for entry in read_po(file, locale="ko", abort_invalid=True) if entry.id
+        }
+    assert catalogue("ko", name) == read
+    assert path.read_text(encoding="utf-8").count("\nmsgid ") == len(read) + 1, "an entry stands twice"
+
+
 def test_translations_hold_the_values_of_their_english():
     """All of them, but for a plural's s, which Korean does without ("column{0}")."""
     for name, english, korean in entries():
