@@ -2,6 +2,8 @@
 
 import typer
 
+from jumok.cli.display import say
+
 
 def cache(
     clear: bool = typer.Option(False, "--clear", help="Remove everything in the cache; it is made again when needed."),
@@ -15,8 +17,6 @@ def cache(
 
     if clear:
         freed = clear_cache()
-        typer.echo(f"{freed / 1e6:,.1f} MB freed in {cache_root()}")
+        say(f"{freed / 1e6:,.1f} MB freed in {cache_root()}")
         return
-    typer.echo(
-        f"{cache_root()}: {counted(len(list(cache_entries())), 'entry', 'entries')}, {cache_size() / 1e6:,.1f} MB"
-    )
+    say(f"{cache_root()}: {counted(len(list(cache_entries())), 'entry', 'entries')}, {cache_size() / 1e6:,.1f} MB")

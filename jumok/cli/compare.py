@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import typer
 
 from jumok.cli.decoding_options import decoding_given
-from jumok.cli.display import bar, error_console, run_folders
+from jumok.cli.display import bar, error_console, padded, run_folders, say
 from jumok.errors import are, counted
+from jumok.texts import localized_word
 
 if TYPE_CHECKING:
     from jumok.api import Comparison, RunResult
@@ -71,27 +72,31 @@ def compare(
         if markdown:
             typer.echo(markdown_table(comparison))
         else:
-            typer.echo(f"{label} ({split if source is None else 'files'}), {counted(comparison.sentences, 'sentence')}")
+            say(f"{label} ({split if source is None else 'files'}), {counted(comparison.sentences, 'sentence')}")
             typer.echo(plain_table(comparison))
-        typer.echo("\n" + "\n".join(notes(comparison)))
+        say("\n" + "\n".join(notes(comparison)))
 
 
 def plain_table(comparison: "Comparison") -> str:
     """Return the table in columns; lines are as long as they need to be, whatever the terminal."""
     from rich.cells import cell_len
 
-    rows = [list(COLUMNS), *map(cells, comparison.runs)]
+    rows = [[localized_word(column) for column in COLUMNS], *map(cells, comparison.runs)]
     widths = [max(cell_len(row[column]) for row in rows) for column in range(len(COLUMNS))]
     lines = []
     for first, *rest in rows:
-        name = first + " " * (widths[0] - cell_len(first))
-        lines.append("  ".join([name, *(text.rjust(width) for text, width in zip(rest, widths[1:], strict=True))]))
+        figures = (padded(text, width, right=True) for text, width in zip(rest, widths[1:], strict=True))
+        lines.append("  ".join([padded(first, widths[0]), *figures]))
     return "\n".join(lines)
 
 
 def markdown_table(comparison: "Comparison") -> str:
     """Return the table as Markdown."""
-    rows = [list(COLUMNS), ["---"] + ["---:"] * (len(COLUMNS) - 1), *map(cells, comparison.runs)]
+    rows = [
+        [localized_word(column) for column in COLUMNS],
+        ["---"] + ["---:"] * (len(COLUMNS) - 1),
+        *map(cells, comparison.runs),
+    ]
     return "\n".join("| " + " | ".join(text.replace("|", r"\|") for text in row) + " |" for row in rows)
 
 

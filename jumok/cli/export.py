@@ -4,7 +4,7 @@ from pathlib import Path
 
 import typer
 
-from jumok.cli.display import bar, error_console, run_folders
+from jumok.cli.display import bar, error_console, run_folders, say
 
 
 def export(
@@ -29,7 +29,7 @@ def export(
 
     with bar(error_console(), "comparing", None) as advance:
         parity = api.export_model(run, folder, to=to, source=source, data=data, checkpoint=checkpoint, progress=advance)
-    typer.echo(f"{folder}: {run} for {to}")
-    typer.echo(str(parity))
+    say(f"{folder}: {run} for {to}")
+    say(str(parity))
     if to == "ctranslate2":
-        typer.echo(f'Use it:    jumok translate {folder} "…"')
+        say(f'Use it:    jumok translate {folder} "…"')

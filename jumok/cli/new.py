@@ -48,7 +48,7 @@ def new(
     Example: [bold]jumok new reviews.csv --from runs/bert[/bold] (fine-tune an earlier or imported run)
     """
     from jumok import api
-    from jumok.cli.display import counting, error_console
+    from jumok.cli.display import counting, error_console, say
 
     with counting(error_console()) as progress:
         progress("reading", 0)
@@ -67,9 +67,9 @@ def new(
             start_from=start_from or None,
         )
     for line in written.seen:
-        typer.echo(f"saw:    {line}")
+        say(f"saw:    {line}")
     for line in (f"task {written.task}", *filter(None, written.chosen)):
-        typer.echo(f"chose:  {line}")
-    typer.echo(f"{written.path} is written. Next:")
+        say(f"chose:  {line}")
+    say(f"{written.path} is written. Next:")
     for command in written.commands:
-        typer.echo(f"  {command}")
+        say(f"  {command}")

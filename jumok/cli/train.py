@@ -4,7 +4,7 @@ from pathlib import Path
 
 import typer
 
-from jumok.cli.display import counting, error_console, recipe_names
+from jumok.cli.display import counting, error_console, recipe_names, say
 
 
 def train(
@@ -36,5 +36,5 @@ def train(
         raise typer.Exit(130)  # as a shell reports Ctrl-C, so that a script does not go on with half a model
     verb = predictor_class(job.recipe.task).verb
     use = f'jumok {verb} {quote(str(job.folder))} "…"' if verb else f"jumok.load({str(job.folder)!r}), in Python"
-    typer.echo(f"Use it:    {use}")
-    typer.echo(f"Score it:  jumok evaluate {quote(str(job.folder))}")
+    say(f"Use it:    {use}")
+    say(f"Score it:  jumok evaluate {quote(str(job.folder))}")
