@@ -205,7 +205,10 @@ class Reader:
             for one in ast.walk(self._function(node))
             if isinstance(one, ast.Assign) and node.id in map(_name, one.targets)
         ]
-        return given[0] if len(given) == 1 and (_is_choice(given[0]) or _is_string(given[0])) else node
+        if len(given) != 1 or not (_is_choice(given[0]) or _is_string(given[0])):
+            return node
+        of_itself = any(isinstance(one, ast.Name) and one.id == node.id for one in ast.walk(given[0]))
+        return node if of_itself else given[0]
 
     def _function(self, node: ast.AST) -> ast.AST:
         """Return the function that a node stands in, or the module."""
