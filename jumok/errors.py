@@ -38,6 +38,16 @@ class MissingExtraError(JumokError):
         super().__init__(f"{purpose} needs {library}, which is not installed; pip install 'jumok[{extra}]' brings it.")
 
 
+def counted(count: int, noun: str, plural: str = "") -> str:
+    """Return a number and its noun: 1 document, 1,200 documents."""
+    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
+
+
+def are(count: int) -> str:
+    """Return the verb that goes with a number."""
+    return "is" if count == 1 else "are"
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Return '; did you mean …?' for the nearest known word, or the list of known words."""
     known = list(known)
