@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from jumok.predictors.alignment import Alignment, alignment_of
     from jumok.predictors.base import AnyPredictor, Notice, Predictor, ScoringProgress
     from jumok.predictors.classifier import Classifier, Verdict
-    from jumok.predictors.explanation import Explanation, HeadWorth, TokenChoice
+    from jumok.predictors.explaining import Look
+    from jumok.predictors.explanation import Explanation, HeadWorth, TokenChoice, TokenWorth
     from jumok.predictors.filler import Filler
     from jumok.predictors.image_classifier import ImageClassifier
     from jumok.predictors.image_explanation import ImageExplanation
@@ -60,11 +61,13 @@ __all__ = [
     "ImageExplanation",
     "Job",
     "LoadOptions",
+    "Look",
     "Notice",
     "Page",
     "Predictor",
     "RunResult",
     "TokenChoice",
+    "TokenWorth",
     "Translator",
     "Verdict",
     "Writer",
@@ -102,7 +105,8 @@ _HOMES = {
     "jumok.predictors.alignment": ("Alignment", "alignment_of"),
     "jumok.predictors.base": ("AnyPredictor", "Notice", "Predictor"),
     "jumok.predictors.classifier": ("Classifier", "Verdict"),
-    "jumok.predictors.explanation": ("Explanation", "HeadWorth", "TokenChoice"),
+    "jumok.predictors.explaining": ("Look",),
+    "jumok.predictors.explanation": ("Explanation", "HeadWorth", "TokenChoice", "TokenWorth"),
     "jumok.predictors.filler": ("Filler",),
     "jumok.predictors.image_classifier": ("ImageClassifier",),
     "jumok.predictors.image_explanation": ("ImageExplanation",),

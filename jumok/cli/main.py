@@ -45,7 +45,7 @@ app.command(cls=decoding_command("temperature", "top_k", "top_p", "min_p", "repe
 )
 app.command()(classify)
 app.command()(fill)
-app.command(cls=decoding_command("beam"))(look)
+app.command(cls=decoding_command("beam", "max_length", "temperature", "top_k", "top_p", "seed"))(look)
 app.command("import")(import_)
 app.command()(export)
 app.command()(fetch)

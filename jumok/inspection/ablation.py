@@ -21,13 +21,14 @@ class Ablation:
     """What is left out of a forward pass."""
 
     heads: Set[tuple[str, int]] = frozenset()  # the path of an attention layer and a head of it, counted from 0
-    hidden: Set[int] = frozenset()  # source tokens that no query may look at, counted from 0
+    hidden: Set[int] = frozenset()  # keys that no query may look at, counted from 0: source tokens
     without_positions: bool = False
+    kinds: tuple[str, ...] = OVER_SOURCE  # whose keys the hidden ones are; of a GPT, which has no source: decoder
 
     def apply(self, weights: Tensor, *, path: str, kind: str) -> Tensor:
-        """Return the weights (B, H, Q, K) of the layer at path with heads switched off and source tokens hidden."""
+        """Return the weights (B, H, Q, K) of the layer at path with heads switched off and keys hidden."""
         off = [head for own, head in self.heads if own == path]
-        hidden = [token for token in self.hidden if token < weights.shape[-1]] if kind in OVER_SOURCE else []
+        hidden = [token for token in self.hidden if token < weights.shape[-1]] if kind in self.kinds else []
         if not off and not hidden:
             return weights
         weights = weights.clone()

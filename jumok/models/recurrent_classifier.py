@@ -50,6 +50,9 @@ class RecurrentClassifier(Model[LabelBatch]):
 
     Config = RecurrentClassifierConfig
     tasks = ("text-classification",)
+    why_no_attention = (
+        "This model has no attention to show: it reads the text once, and one vector is all that it keeps of it."
+    )
 
     def __init__(self, config: RecurrentClassifierConfig) -> None:
         super().__init__()
