@@ -9,7 +9,10 @@ A weight is not yet a reason: what an answer loses without a head tells more tha
 from collections.abc import Set
 from dataclasses import dataclass
 
-from torch import Tensor
+from torch import Tensor, nn
+
+from jumok.nn.attention import MultiHeadAttention
+from jumok.nn.scores import StateAttention
 
 # B batch · H heads · Q queries · K keys
 
@@ -38,3 +41,12 @@ class Ablation:
         if off:
             weights[:, off] = 0.0
         return weights
+
+
+def attention_layers(model: nn.Module) -> dict[str, int]:
+    """Return the paths of a model's attention layers, jumok's own, each with its number of heads."""
+    return {
+        path: module.heads if isinstance(module, MultiHeadAttention) else 1
+        for path, module in model.named_modules()
+        if isinstance(module, MultiHeadAttention | StateAttention)
+    }

@@ -44,6 +44,11 @@ class RecurrentClassifierConfig(TextModelConfig):
             )
         return self
 
+    @property
+    def why_no_film(self) -> str:
+        """What is said because there is no attention to be filmed."""
+        return "a recurrent classifier has no attention to be filmed"
+
 
 class RecurrentClassifier(Model[LabelBatch]):
     """Name the class of a sequence by its last recurrent state."""

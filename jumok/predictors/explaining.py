@@ -13,13 +13,11 @@ import torch
 from torch import Tensor, nn
 
 from jumok.errors import ConfigError
-from jumok.inspection.ablation import Ablation
+from jumok.inspection.ablation import Ablation, attention_layers
 from jumok.inspection.observe import observe
 from jumok.inspection.record import AttentionMap, AttentionRecord
 from jumok.lens.view import Side
-from jumok.nn.attention import MultiHeadAttention
 from jumok.nn.positions import Positions
-from jumok.nn.scores import StateAttention
 from jumok.predictors.explanation import Explanation, HeadWorth, TokenWorth
 
 # N variants of a text
@@ -52,15 +50,6 @@ class Look:
                 refused[f"--{name.replace('_', '-')}"] = "translation" if name == "beam" else "language models"
         for option, others in refused.items():
             raise ConfigError(f"{option} is for {others}; {run} {does}")
-
-
-def attention_layers(model: nn.Module) -> dict[str, int]:
-    """Return the paths of a model's attention layers, each with its number of heads."""
-    return {
-        path: module.heads if isinstance(module, MultiHeadAttention) else 1
-        for path, module in model.named_modules()
-        if isinstance(module, MultiHeadAttention | StateAttention)
-    }
 
 
 def ablation_of(

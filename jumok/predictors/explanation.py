@@ -19,7 +19,6 @@ from jumok.tasks.writing import Answer
 
 # T tokens of an output · V vocabulary
 
-SIGNS = str.maketrans({"\n": "⏎", "\t": "⇥", "\r": "␍"})
 RIVALS = 5  # other tokens that are told beside the one chosen
 
 
@@ -176,11 +175,6 @@ def choices_of(
         rivals = tuple(zip(names, (share for _, share in others), strict=True))
         found.append(TokenChoice(name, float(shares[step, token]), rivals))
     return tuple(found)
-
-
-def visible(labels: Sequence[str]) -> list[str]:
-    """Return labels without line breaks and tabs: signs stand for them, so that a map keeps its lines."""
-    return [label.translate(SIGNS) for label in labels]
 
 
 def next_word(words: Sequence[int]) -> int:

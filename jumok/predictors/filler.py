@@ -5,6 +5,7 @@ text with [MASK] → ids → model → the likeliest tokens of each mask; under 
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,11 +24,12 @@ from jumok.nn.masks import mean_of
 from jumok.nn.model import MaskedReader
 from jumok.predictors.base import Advance, Notice, Warn, ignore_notice
 from jumok.predictors.explaining import Look, ablation_of, label_maps, weighed
-from jumok.predictors.explanation import RIVALS, Explanation, HeadWorth, TokenChoice, choices_of, visible
-from jumok.predictors.read_text import MASK, TextRow
+from jumok.predictors.explanation import RIVALS, Explanation, HeadWorth, TokenChoice, choices_of
+from jumok.predictors.read_text import TextRow
 from jumok.predictors.text import TextPredictor
 from jumok.tasks.base import Scores
 from jumok.tasks.examples import Ids, make_row, pad_rows
+from jumok.tasks.labels import MASK, visible_labels
 from jumok.tasks.masked_language_modeling import MaskedLanguageModeling
 
 # M masks · V vocabulary
@@ -99,7 +101,7 @@ class Filler(TextPredictor[MaskedLanguageModeling, MaskedReader]):
         label_maps(record, {"": (side, side)})
         record.positions = [found.cut(side.labels) for found in record.positions]
         likeliest = logits.argmax(dim=1).tolist()
-        found = iter(choices_of(logits, likeliest, lambda ids: visible(self.task.tokenizer.labels(ids))))
+        found = iter(choices_of(logits, likeliest, partial(visible_labels, self.task.tokenizer)))
         choices: list[TokenChoice | None] = [next(found) if index == self.task.mark else None for index in row.ids]
         return Explanation(
             clean(text),

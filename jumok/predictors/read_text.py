@@ -10,14 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 from torch import Tensor
 
-from jumok.data.text.tokenizer import END, UNKNOWN, Tokenizer
+from jumok.data.text.tokenizer import END, Tokenizer
 from jumok.lens.view import Side
-from jumok.predictors.explanation import visible
 from jumok.tasks.examples import Ids, pad_rows
+from jumok.tasks.labels import visible_labels, word_numbers
 
 # N variants of a text · S tokens of a row
-
-MASK = "[MASK]"
 
 
 @dataclass(frozen=True)
@@ -39,11 +37,9 @@ class TextRow:
         return frozenset((np.flatnonzero(self.ids[1:-1] == END)).tolist())
 
     def side(self) -> Side:
-        """Return the row with its labels and words; a mask, whose id is behind the tokenizer's own, is a word by itself."""
-        known = np.where(self.ids < len(self.tokenizer), self.ids, UNKNOWN).tolist()
-        labels = visible(self.tokenizer.labels(known))
-        shown = [MASK if index >= len(self.tokenizer) else label for index, label in zip(self.ids, labels, strict=True)]
-        return Side("text", tuple(shown), tuple(self.tokenizer.words(known)))
+        """Return the row with its labels and words."""
+        ids = self.ids.tolist()
+        return Side("text", tuple(visible_labels(self.tokenizer, ids)), word_numbers(self.tokenizer, ids))
 
     def padded(self, left_out: Sequence[int | None] = (None,)) -> tuple[Tensor, Tensor, Tensor | None]:
         """Return ids (N, S), mask and segments of the row with tokens of the text left out, each in a row of its own."""

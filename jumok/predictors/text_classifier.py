@@ -17,13 +17,13 @@ from jumok.data.text.sources import tidy
 from jumok.errors import ConfigError, DataError, MissingExtraError, did_you_mean
 from jumok.evaluation.labels import score_labels
 from jumok.evaluation.ngrams import fit_ngrams, majority_class
-from jumok.inspection.ablation import Ablation
+from jumok.inspection.ablation import Ablation, attention_layers
 from jumok.inspection.observe import observe
 from jumok.nn.batch import LabelBatch
 from jumok.nn.model import Model
 from jumok.predictors.base import Advance, Notice, Warn, ignore_notice, ignore_progress
 from jumok.predictors.classifier import Classifier, Verdict, ranked_verdict
-from jumok.predictors.explaining import Look, ablation_of, attention_layers, label_maps, weighed
+from jumok.predictors.explaining import Look, ablation_of, label_maps, weighed
 from jumok.predictors.explanation import Explanation, HeadWorth
 from jumok.predictors.read_text import TextRow
 from jumok.tasks.base import Scores

@@ -14,7 +14,8 @@ from jumok.inspection.record import AttentionRecord
 from jumok.lens.view import Side
 from jumok.nn.batch import TextBatch
 from jumok.predictors.explaining import label_maps
-from jumok.predictors.explanation import Explanation, choices_of, visible
+from jumok.predictors.explanation import Explanation, choices_of
+from jumok.tasks.labels import visible_labels
 from jumok.tasks.writing import Answer
 
 # N variants of a text · T tokens · m written tokens · V vocabulary
@@ -36,7 +37,7 @@ class WrittenLine:
 
     def labels(self, ids: Sequence[int]) -> list[str]:
         """Return a name for each id that fits a line."""
-        return visible(self.tokenizer.labels(ids))
+        return visible_labels(self.tokenizer, ids)
 
     def batch(self, left_out: Sequence[int | None] = (None,)) -> TextBatch:
         """Return the lines with tokens of the beginning left out, each in a row of its own."""

@@ -1,12 +1,13 @@
 // The page of a text put together: reads the record, keeps the views in step with what the viewer chooses.
 import { Answers } from "./answers.js";
 import { followAppearance } from "./appearance.js";
+import { classBars } from "./classes.js";
 import { Compare } from "./compare.js";
 import { showControls } from "./controls.js";
 import { find } from "./elements.js";
 import { Heads } from "./heads.js";
 import { Lines } from "./lines.js";
-import { showPointedWord, spokenOf } from "./pointed_word.js";
+import { isDecided, showPointedWord, spokenOf } from "./pointed_word.js";
 import { Positions } from "./positions.js";
 import { readRuns } from "./record.js";
 import { titleOf } from "./selection.js";
@@ -32,7 +33,8 @@ function start({ words: opensWithWords, ...data }, arrays) {
   const runs = readRuns(data, arrays), areSeveral = runs.length > 1;
   const state = makeState(runs, { words: opensWithWords, tab: areSeveral ? "compare" : "lines" });
   const words = new Words(find("sentence"), { point: state.point, pin: state.pin });
-  const tabs = TABS.filter(([name]) => name !== "compare" || areSeveral);
+  const isThere = { compare: areSeveral, answers: runs.some((run) => run.answers.length || !run.source) };
+  const tabs = TABS.filter(([name]) => isThere[name] ?? true);
   const panels = makeTabs(state, tabs.map(([name, title, View]) => [name, title, (host) => new View(host, state)]));
   const slider = find("written");
 
@@ -43,8 +45,12 @@ function start({ words: opensWithWords, ...data }, arrays) {
     find("selection").textContent = selection.matrix ? titleOf(selection) : "";
     showControls(find("controls"), state);
     words.show(selection);
+    find("classes").replaceChildren(...classBars(run.classes.map(({ label, probability }) => [label, probability])));
     slider.max = selection.queries.length;
-    find("writing").hidden = !selection.writes;
+    slider.min = firstWritten(selection);
+    find("writing").hidden = !(selection.writes && run.written);
+    find("pointed").hidden = !selection.matrix && !run.choices.length;
+    find("views").hidden = find("pointed").hidden && !areSeveral; // without attention and choices there is no view
     const { tab } = settings;
     showTab(panels, tab, FIGURES.includes(tab) && (selection.matrix || tab === "positions"));
   };
@@ -70,6 +76,11 @@ function start({ words: opensWithWords, ...data }, arrays) {
   });
   change();
   point();
+}
+
+// What was given stands there from the beginning: the slider goes back to the first word that the model chose.
+function firstWritten({ run, queries, writes }) {
+  return writes ? Math.max(0, queries.findIndex((item) => isDecided(run, item))) : 0;
 }
 
 startPage(start);
