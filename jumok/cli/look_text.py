@@ -11,7 +11,7 @@ from jumok.cli.lines import one_line
 from jumok.cli.look_page import Wanted, save_page
 
 if TYPE_CHECKING:
-    from jumok.api import Explanation, HeadWorth, Look, TokenChoice, TokenWorth
+    from jumok.api import Alignment, Explanation, HeadWorth, Look, TokenChoice, TokenWorth
 
 CLASSES = 6  # that the terminal tells
 DEAREST = 20  # heads, and tokens, that a table in the terminal has room for
@@ -35,8 +35,11 @@ def look_at_text(runs: Mapping[str, str], text: str, wanted: Wanted, asked: "Loo
 
 def show(explanation: "Explanation[Any]", text: str, wanted: Wanted, *, name: str = "") -> None:
     """Show one run's alignment in the terminal or as a PNG, or print its numbers; name it where there are several."""
+    found = None  # looked for first: a layer that is not there is refused before anything is printed
+    if explanation.record.kinds:
+        found = explanation.alignment(kind=wanted.kind, layer=wanted.layer, head=wanted.head)
     if wanted.as_json:
-        _print_json(explanation, wanted, name=name)
+        _print_json(explanation, found, name=name)
         return
     console = standard_console()
     if name:
@@ -50,17 +53,16 @@ def show(explanation: "Explanation[Any]", text: str, wanted: Wanted, *, name: st
         _tell_choices([choice for choice in explanation.choices if choice is not None])
     if len(explanation.classes) > 1:
         _tell_classes(explanation)
-    if explanation.record.kinds:
-        _draw(explanation, wanted)
-    if explanation.worth:
-        _tell_worth(explanation.worth)
+    if found is not None:
+        _draw(found, wanted)
     if explanation.token_worth:
         _tell_token_worth(explanation.token_worth)
+    if explanation.worth:
+        _tell_worth(explanation.worth)
 
 
-def _draw(explanation: "Explanation[Any]", wanted: Wanted) -> None:
+def _draw(found: "Alignment", wanted: Wanted) -> None:
     """Draw the chosen weights in the terminal or as a PNG; a page has them all."""
-    found = explanation.alignment(kind=wanted.kind, layer=wanted.layer, head=wanted.head)
     console = standard_console()
     if wanted.png is not None:
         found.save_png(wanted.png)
@@ -118,18 +120,17 @@ def _tell_token_worth(worth: "Sequence[TokenWorth]") -> None:
         column.justify = "right"
     for one in sorted(worth, key=lambda token: -token.lost)[:DEAREST]:
         table.add_row(one.token, str(one.place + 1), f"{one.lost:+.3f}")
-    typer.echo("What it loses when a token is left out of the text, dearest first:")
+    typer.echo("What the answer's log-probability loses when a token is left out of the text, dearest first:")
     print_table(table)
     if len(worth) > DEAREST:
         typer.echo(f"… and {len(worth) - DEAREST} more that lose less")
 
 
-def _print_json(explanation: "Explanation[Any]", wanted: Wanted, *, name: str) -> None:
+def _print_json(explanation: "Explanation[Any]", found: "Alignment | None", *, name: str) -> None:
     """Print answer, probabilities and weights, and the run's name where there are several."""
     told: dict[str, Any] = {"run": name} if name else {}
     told |= explanation.to_dict()
-    if explanation.record.kinds:
-        found = explanation.alignment(kind=wanted.kind, layer=wanted.layer, head=wanted.head)
+    if found is not None:
         told |= {"queries": found.queries, "keys": found.keys, "weights": found.weights.tolist()}
     else:
         told |= {"weights": None, "note": explanation.note}

@@ -26,6 +26,7 @@ ROOM, FEWEST_BITS = 280_000, 11  # bytes for the details of all views; the fewes
 # The names of what a view has as tuples.
 CHOICE, ANSWER = ("token", "probability", "rivals"), ("text", "score")
 CLASS = ("label", "probability")
+TOKEN = ("token", "lost")
 WORTH = ("path", "head", "lost", "strongest")
 FOOTER = "shades follow the square root of a weight, so that small ones stay visible"
 
@@ -173,6 +174,7 @@ def describe_view(view: View, packing: Packing, *, exact: bool = True, bits: int
         "characters": view.characters,
         "answers": [dict(zip(ANSWER, one, strict=True)) for one in view.answers],
         "worth": [dict(zip(WORTH, one, strict=True)) for one in view.worth],
+        "tokens": [dict(zip(TOKEN, one, strict=True)) for one in view.tokens],
         "sides": [vars(side) for side in sides],
     }
 

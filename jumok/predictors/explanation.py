@@ -140,6 +140,7 @@ class Explanation(Shown, Generic[AnswerT]):
             classes=self.classes,
             written=self.written,
             characters=self.characters,
+            tokens=[(one.token, one.lost) for one in self.token_worth],
             note=self.no_attention,
             worth=[(head.path, head.head, head.lost, head.strongest) for head in worth or self.worth],
         )

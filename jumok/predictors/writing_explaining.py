@@ -15,7 +15,7 @@ from jumok.lens.view import Side
 from jumok.nn.batch import TextBatch
 from jumok.predictors.explaining import label_maps
 from jumok.predictors.explanation import Explanation, choices_of
-from jumok.tasks.labels import visible_labels
+from jumok.tasks.labels import visible_labels, word_numbers
 from jumok.tasks.writing import Answer
 
 # N variants of a text · T tokens · m written tokens · V vocabulary
@@ -57,7 +57,7 @@ class WrittenLine:
     def explained(self, logits: Tensor, record: AttentionRecord, *, length_penalty: float = 1.0) -> Explanation[Answer]:
         """Return the explanation of the line, given its logits (T, V) and what was recorded."""
         line = [*self.begun, *self.chosen]
-        labels, words = self.labels(line), self.tokenizer.words(line)
+        labels, words = self.labels(line), word_numbers(self.tokenizer, line)
         chosen = Side("text", tuple(labels[1:]), tuple(word - words[1] for word in words[1:]))
         read = Side("text so far", tuple(labels[:-1]), tuple(words[:-1]))
         looking = {"": (chosen, read)}

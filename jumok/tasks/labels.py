@@ -19,8 +19,18 @@ def visible_labels(tokenizer: Tokenizer, ids: Sequence[int]) -> list[str]:
 
 
 def word_numbers(tokenizer: Tokenizer, ids: Sequence[int]) -> tuple[int, ...]:
-    """Return the number of the word that each id belongs to, counted from 0; a mask is a word by itself."""
-    return tuple(tokenizer.words(_known(tokenizer, ids)))
+    """Return the number of the word that each id belongs to, counted from 0.
+
+    A mask is a word by itself, and a line break ends a word as a space does.
+    """
+    known = _known(tokenizer, ids)
+    breaks = [not label.strip("\n\t\r") for label in tokenizer.labels(known)]
+    numbers: list[int] = []
+    words = tokenizer.words(known)
+    for place, word in enumerate(words):
+        begins = place > 0 and (word != words[place - 1] or breaks[place] != breaks[place - 1])
+        numbers.append(numbers[-1] + begins if numbers else 0)
+    return tuple(numbers)
 
 
 def text_with_masks(tokenizer: Tokenizer, ids: Sequence[int]) -> str:

@@ -29,7 +29,8 @@ export function showPointedWord(host, selection, pointed) {
 export function spokenOf(selection, pointed) {
   if (!pointed) return "";
   const item = itemOf(selection, pointed), { run, matrix } = selection;
-  const likely = isWritten(selection, pointed) && isDecided(run, item) ? `, probability ${percent(probabilityOf(run, item), 0)}` : "";
+  const isChosen = isWritten(selection, pointed) && isDecided(run, item);
+  const likely = isChosen ? `, probability ${percent(probabilityOf(run, item), 0)}` : "";
   if (!matrix) return `${item.shown}${likely}`;
   const three = strongest(selection, pointed).slice(0, 3);
   const found = three.map(({ shown, weight }) => `${shown} ${percent(weight, 0)}`).join(", ");

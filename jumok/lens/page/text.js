@@ -14,6 +14,7 @@ import { titleOf } from "./selection.js";
 import { makeState } from "./state.js";
 import { StepByStep } from "./step_by_step.js";
 import { makeTabs, showTab } from "./tabs.js";
+import { TokenWorth } from "./token_worth.js";
 import { startPage } from "./unpacking.js";
 import { WeightMap } from "./weight_map.js";
 import { Words } from "./words.js";
@@ -25,16 +26,15 @@ const TABS = [
   ["heads", "Heads", Heads],
   ["steps", "Step by step", StepByStep],
   ["positions", "Positions", Positions],
+  ["tokens", "Tokens", TokenWorth],
   ["answers", "Answers", Answers],
 ];
 const FIGURES = ["lines", "map", "heads", "positions"]; // tabs that can be saved
 
 function start({ words: opensWithWords, ...data }, arrays) {
-  const runs = readRuns(data, arrays), areSeveral = runs.length > 1;
-  const state = makeState(runs, { words: opensWithWords, tab: areSeveral ? "compare" : "lines" });
+  const runs = readRuns(data, arrays), tabs = tabsOf(runs);
+  const state = makeState(runs, { words: opensWithWords, tab: tabs[0]?.[0] });
   const words = new Words(find("sentence"), { point: state.point, pin: state.pin });
-  const isThere = { compare: areSeveral, answers: runs.some((run) => run.answers.length || !run.source) };
-  const tabs = TABS.filter(([name]) => isThere[name] ?? true);
   const panels = makeTabs(state, tabs.map(([name, title, View]) => [name, title, (host) => new View(host, state)]));
   const slider = find("written");
 
@@ -50,9 +50,9 @@ function start({ words: opensWithWords, ...data }, arrays) {
     slider.min = firstWritten(selection);
     find("writing").hidden = !(selection.writes && run.written);
     find("pointed").hidden = !selection.matrix && !run.choices.length;
-    find("views").hidden = find("pointed").hidden && !areSeveral; // without attention and choices there is no view
     const { tab } = settings;
-    showTab(panels, tab, FIGURES.includes(tab) && (selection.matrix || tab === "positions"));
+    find("views").hidden = !tab;
+    if (tab) showTab(panels, tab, FIGURES.includes(tab) && (selection.matrix || tab === "positions"));
   };
   const point = () => {
     const { selection, pointed, pinned, settings } = state;
@@ -61,7 +61,7 @@ function start({ words: opensWithWords, ...data }, arrays) {
     find("spoken").textContent = spokenOf(selection, pointed);
     slider.value = settings.written ?? selection.queries.length;
     find("count").textContent = `${slider.value} of ${selection.queries.length}`;
-    panels[settings.tab].light();
+    panels[settings.tab]?.light();
   };
   state.on("change", change);
   state.on("point", point);
@@ -76,6 +76,17 @@ function start({ words: opensWithWords, ...data }, arrays) {
   });
   change();
   point();
+}
+
+// The views that have something to show.
+function tabsOf(runs) {
+  const isThere = {
+    compare: runs.length > 1,
+    tokens: runs.some((run) => run.tokens.length),
+    answers: runs.some((run) => run.answers.length || !(run.choices.length || run.classes.length)),
+  };
+  const hasAttention = runs.some((run) => run.maps.length);
+  return TABS.filter(([name]) => isThere[name] ?? hasAttention);
 }
 
 // What was given stands there from the beginning: the slider goes back to the first word that the model chose.
