@@ -4,7 +4,7 @@ text with [MASK] → ids → model → the likeliest tokens of each mask; under 
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -23,7 +23,7 @@ from jumok.nn.batch import MaskedBatch
 from jumok.nn.masks import mean_of
 from jumok.nn.model import MaskedReader
 from jumok.predictors.base import Advance, Notice, Warn, ignore_notice
-from jumok.predictors.explaining import Look, ablation_of, label_maps, weighed
+from jumok.predictors.explaining import Look, ablation_of, weighed
 from jumok.predictors.explanation import RIVALS, Explanation, HeadWorth, TokenChoice, choices_of
 from jumok.predictors.read_text import TextRow
 from jumok.predictors.text import TextPredictor
@@ -97,24 +97,11 @@ class Filler(TextPredictor[MaskedLanguageModeling, MaskedReader]):
         seen = Ablation(ablation.heads, without_positions=without_positions)  # tokens are hidden by the row's own mask
         with observe(self.model, ablation=seen, details=details) as record:
             logits = self._logits(self._batch(row.hiding(hidden)))
-        side = row.side()
-        label_maps(record, {"": (side, side)})
-        record.positions = [found.cut(side.labels) for found in record.positions]
         likeliest = logits.argmax(dim=1).tolist()
         found = iter(choices_of(logits, likeliest, partial(visible_labels, self.task.tokenizer)))
         choices: list[TokenChoice | None] = [next(found) if index == self.task.mark else None for index in row.ids]
-        return Explanation(
-            clean(text),
-            self._filling(ids, logits, top=RIVALS + 1),
-            record,
-            source=list(side.labels[1:-1]),
-            source_words=tuple(word - 1 for word in side.words[1:-1]),
-            output=side,
-            looking={"": (side, side)},
-            choices=tuple(choices),
-            written=False,
-            characters=self.task.tokenizer.kind == "character",
-        )
+        explanation = row.explained(clean(text), self._filling(ids, logits, top=RIVALS + 1), record)
+        return replace(explanation, choices=tuple(choices))
 
     @torch.inference_mode()
     def importance(

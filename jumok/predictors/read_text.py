@@ -11,7 +11,10 @@ import numpy as np
 from torch import Tensor
 
 from jumok.data.text.tokenizer import END, Tokenizer
+from jumok.inspection.record import AttentionRecord
 from jumok.lens.view import Side
+from jumok.predictors.explaining import label_maps
+from jumok.predictors.explanation import AnswerT, Explanation
 from jumok.tasks.examples import Ids, pad_rows
 from jumok.tasks.labels import visible_labels, word_numbers
 
@@ -40,6 +43,24 @@ class TextRow:
         """Return the row with its labels and words."""
         ids = self.ids.tolist()
         return Side("text", tuple(visible_labels(self.tokenizer, ids)), word_numbers(self.tokenizer, ids))
+
+    def explained(self, text: str, answer: AnswerT, record: AttentionRecord) -> Explanation[AnswerT]:
+        """Return the explanation of an answer to the row, given what was recorded while it was read."""
+        side = self.side()
+        looking = {"": (side, side)}
+        label_maps(record, looking)
+        record.positions = [found.cut(side.labels) for found in record.positions]
+        return Explanation(
+            text,
+            answer,
+            record,
+            source=list(side.labels[1:-1]),
+            source_words=tuple(word - 1 for word in side.words[1:-1]),
+            output=side,
+            looking=looking,
+            written=False,
+            characters=self.tokenizer.kind == "character",
+        )
 
     def padded(self, left_out: Sequence[int | None] = (None,)) -> tuple[Tensor, Tensor, Tensor | None]:
         """Return ids (N, S), mask and segments of the row with tokens of the text left out, each in a row of its own."""

@@ -5,6 +5,7 @@ text → ids → row → model → probabilities, best first; under observe → 
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -23,7 +24,7 @@ from jumok.nn.batch import LabelBatch
 from jumok.nn.model import Model
 from jumok.predictors.base import Advance, Notice, Warn, ignore_notice, ignore_progress
 from jumok.predictors.classifier import Classifier, Verdict, ranked_verdict
-from jumok.predictors.explaining import Look, ablation_of, label_maps, weighed
+from jumok.predictors.explaining import Look, ablation_of, weighed
 from jumok.predictors.explanation import Explanation, HeadWorth
 from jumok.predictors.read_text import TextRow
 from jumok.tasks.base import Scores
@@ -120,24 +121,14 @@ class TextClassifier(Classifier[TextClassification, Model[LabelBatch], LabelStor
         with observe(self.model, ablation=seen, details=details) as record:
             attends = attention_layers(self.model)
             logits = self._logits(row.hiding(hidden) if attends else row.without(hidden).padded())
-        side = row.side()
-        label_maps(record, {"": (side, side)})
-        record.positions = [found.cut(side.labels) for found in record.positions]
         verdict = ranked_verdict(self.task.labels, logits.softmax(dim=1)[0].tolist())
         if label is not None:
             self._class(label)
             verdict = Verdict(label, verdict.probabilities[label], verdict.probabilities)
-        return Explanation(
-            " · ".join(filter(None, map(tidy, [text] if isinstance(text, str) else text))),
-            verdict,
-            record,
-            source=list(side.labels[1:-1]),
-            source_words=tuple(word - 1 for word in side.words[1:-1]),
-            output=side,
-            looking={"": (side, side)},
+        shown = " · ".join(filter(None, map(tidy, [text] if isinstance(text, str) else text)))
+        return replace(
+            row.explained(shown, verdict, record),
             classes=tuple(verdict.probabilities.items()),
-            written=False,
-            characters=self.task.tokenizer.kind == "character",
             no_attention=self.model.why_no_attention or NO_ATTENTION,
         )
 
