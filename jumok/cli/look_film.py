@@ -3,11 +3,10 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
-
-from jumok.cli.display import print_table, standard_console
+from jumok.cli.display import print_table, say, standard_console
 from jumok.cli.lines import one_line
 from jumok.cli.look_page import save_page
+from jumok.texts import localized_word
 
 if TYPE_CHECKING:
     from jumok.api import Film
@@ -33,7 +32,8 @@ def _tell(film: "Film", *, layer: int | None, head: int | None) -> None:
     from jumok import api
 
     console, last = standard_console(), film.frames[-1].shots[0]
-    console.print(f"{one_line(last.source)}\nreference: {one_line(last.reference)}\n", soft_wrap=True)
+    reference = f"{localized_word('reference')}: {one_line(last.reference)}"
+    console.print(f"{one_line(last.source)}\n{reference}\n", soft_wrap=True)
     table = Table("step", film.score, "entropy", "on the end", last.answer_is, box=None, pad_edge=False)
     for column in table.columns[:-1]:
         column.justify = "right"
@@ -43,7 +43,7 @@ def _tell(film: "Film", *, layer: int | None, head: int | None) -> None:
         table.add_row(f"{frame.step:,}", score, f"{shot.entropy:.2f}", f"{shot.on_end:.1%}", one_line(shot.translation))
     print_table(table)
     found = api.alignment_of(last.record, layer=layer, head=head)
-    console.print(f"\nstep {film.frames[-1].step:,}, {found.title}\n")
+    say(f"\nstep {film.frames[-1].step:,}, {found.title}\n")
     console.print(found.draw(colour=console.is_terminal), soft_wrap=True)
     if len(film.frames[-1].shots) > 1:
-        typer.echo(f"This is the first of {len(film.frames[-1].shots)} sentences; --open or --html FILE shows all.")
+        say(f"This is the first of {len(film.frames[-1].shots)} sentences; --open or --html FILE shows all.")

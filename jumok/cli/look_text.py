@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from jumok.cli.display import error_console, print_table, standard_console, warn_on
+from jumok.cli.display import error_console, print_table, say, standard_console, warn_on
 from jumok.cli.lines import one_line
 from jumok.cli.look_page import Wanted, save_page
 
@@ -48,7 +48,7 @@ def show(explanation: "Explanation[Any]", text: str, wanted: Wanted, *, name: st
     answer = "" if fills else f"  →  {explanation.answer.headline}"
     console.print(f"{one_line(text)}{one_line(answer)}", soft_wrap=True)
     if explanation.note:
-        typer.echo(explanation.note)
+        say(explanation.note)
     if fills or explanation.note:
         _tell_choices([choice for choice in explanation.choices if choice is not None])
     if len(explanation.classes) > 1:
@@ -66,9 +66,9 @@ def _draw(found: "Alignment", wanted: Wanted) -> None:
     console = standard_console()
     if wanted.png is not None:
         found.save_png(wanted.png)
-        console.print(f"{found.title}: {wanted.png}", soft_wrap=True)
+        say(f"{found.title}: {wanted.png}")
     elif not wanted.page:
-        console.print(f"{found.title}\n")
+        say(f"{found.title}\n")
         console.print(found.draw(colour=console.is_terminal), soft_wrap=True)
 
 
@@ -89,8 +89,8 @@ def _tell_classes(explanation: "Explanation[Any]") -> None:
     """Print how likely the other classes were."""
     chosen = explanation.answer.label
     others = [f"{label} {share:.1%}" for label, share in explanation.classes if label != chosen]
-    more = f", and {len(others) - CLASSES} less likely ones" if len(others) > CLASSES else ""
-    standard_console().print(f"rivals: {', '.join(others[:CLASSES])}{more}", soft_wrap=True)
+    listed, more = ", ".join(others[:CLASSES]), len(others) - CLASSES
+    say(f"rivals: {listed}, and {more} less likely ones" if more > 0 else f"rivals: {listed}")
 
 
 def _tell_worth(worth: "Sequence[HeadWorth]") -> None:
@@ -105,10 +105,10 @@ def _tell_worth(worth: "Sequence[HeadWorth]") -> None:
     for one in worth[:DEAREST]:
         figures = f"{one.lost:+.3f}", f"{one.strongest:.2f}", f"{one.entropy:.2f}"
         table.add_row(one.kind, str(one.layer + 1), str(one.head + 1), *figures)
-    typer.echo("What the answer's log-probability loses without each head, dearest first:")
+    say("What the answer's log-probability loses without each head, dearest first:")
     print_table(table)
     if len(worth) > DEAREST:
-        typer.echo(f"… and {len(worth) - DEAREST} more that lose less")
+        say(f"… and {len(worth) - DEAREST} more that lose less")
 
 
 def _tell_token_worth(worth: "Sequence[TokenWorth]") -> None:
@@ -120,10 +120,10 @@ def _tell_token_worth(worth: "Sequence[TokenWorth]") -> None:
         column.justify = "right"
     for one in sorted(worth, key=lambda token: -token.lost)[:DEAREST]:
         table.add_row(one.token, str(one.place + 1), f"{one.lost:+.3f}")
-    typer.echo("What the answer's log-probability loses when a token is left out of the text, dearest first:")
+    say("What the answer's log-probability loses when a token is left out of the text, dearest first:")
     print_table(table)
     if len(worth) > DEAREST:
-        typer.echo(f"… and {len(worth) - DEAREST} more that lose less")
+        say(f"… and {len(worth) - DEAREST} more that lose less")
 
 
 def _print_json(explanation: "Explanation[Any]", found: "Alignment | None", *, name: str) -> None:

@@ -86,6 +86,11 @@ class Explanation(Shown, Generic[AnswerT]):
     worth: tuple[HeadWorth, ...] = ()  # of each head, the dearest first, where importance was asked for
     token_worth: tuple[TokenWorth, ...] = ()  # of each token of the text, in their order
 
+    def __repr__(self) -> str:
+        """Return one line: the text, the answer, and how many maps there are."""
+        source, answer = (_shortened(text) for text in (self.text, self.answer.headline))
+        return f"Explanation({source!r} → {answer!r}, {len(self.record.maps)} attention maps)"
+
     def in_words(self) -> Self:
         """Return the same with words instead of subwords: weights added up over keys, averaged over queries.
 
@@ -150,7 +155,7 @@ class Explanation(Shown, Generic[AnswerT]):
         return make_page([self.view()])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TranslationExplanation(Explanation[Answer]):
     """A translation, and where the model looked while it was written."""
 
@@ -176,6 +181,11 @@ def choices_of(
         rivals = tuple(zip(names, (share for _, share in others), strict=True))
         found.append(TokenChoice(name, float(shares[step, token]), rivals))
     return tuple(found)
+
+
+def _shortened(text: str, longest: int = 20) -> str:
+    """Return a text, or its beginning; half of an 80-column line may be letters of two columns."""
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
 def next_word(words: Sequence[int]) -> int:

@@ -6,7 +6,7 @@ text with [MASK] → ids → model → the likeliest tokens of each mask; under 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import torch
@@ -22,6 +22,7 @@ from jumok.inspection.observe import observe
 from jumok.nn.batch import MaskedBatch
 from jumok.nn.masks import mean_of
 from jumok.nn.model import MaskedReader
+from jumok.nn.threads import one_thread, one_thread_for
 from jumok.predictors.base import Advance, Notice, Warn, ignore_notice
 from jumok.predictors.explaining import Look, ablation_of, weighed
 from jumok.predictors.explanation import RIVALS, Explanation, HeadWorth, TokenChoice, choices_of
@@ -62,12 +63,27 @@ class Filler(TextPredictor[MaskedLanguageModeling, MaskedReader]):
     source_is = "here the text of --source is scored alone"
     explains = "text"
 
-    @torch.inference_mode()
-    def fill(self, text: str, *, top: int = 5, warn: Warn = ignore_notice) -> Filling:
-        """Return a text with every [MASK] filled, and the likeliest tokens of each."""
-        ids = self.read(text, warn=warn)
-        return self._filling(ids, self._logits(self._batch(self._row(ids).padded())), top=top)
+    @overload
+    def fill(  # type: ignore[overload-overlap]  # a str is a sequence of them, too
+        self, texts: str, *, top: int = 5, warn: Warn = ignore_notice
+    ) -> Filling: ...
 
+    @overload
+    def fill(self, texts: Sequence[str], *, top: int = 5, warn: Warn = ignore_notice) -> list[Filling]: ...
+
+    def fill(self, texts: str | Sequence[str], *, top: int = 5, warn: Warn = ignore_notice) -> Filling | list[Filling]:
+        """Return a text with every [MASK] filled and the likeliest tokens of each, or a list of those of several."""
+        if isinstance(texts, str):
+            return self._fill(texts, top=top, warn=warn)
+        return [self._fill(text, top=top, warn=warn) for text in texts]
+
+    @torch.inference_mode()
+    def _fill(self, text: str, *, top: int, warn: Warn) -> Filling:
+        ids = self.read(text, warn=warn)
+        with one_thread_for(1, self.model):
+            return self._filling(ids, self._logits(self._batch(self._row(ids).padded())), top=top)
+
+    @one_thread()
     @torch.inference_mode()
     def explain(
         self,
@@ -103,6 +119,7 @@ class Filler(TextPredictor[MaskedLanguageModeling, MaskedReader]):
         explanation = row.explained(clean(text), self._filling(ids, logits, top=RIVALS + 1), record)
         return replace(explanation, choices=tuple(choices))
 
+    @one_thread()
     @torch.inference_mode()
     def importance(
         self, text: str, *, details: bool = False, warn: Warn = ignore_notice
@@ -162,7 +179,7 @@ class Filler(TextPredictor[MaskedLanguageModeling, MaskedReader]):
 
     @torch.inference_mode()
     def embed(self, texts: str | Sequence[str]) -> Tensor:
-        """Return a vector of each text (N, D): the mean of its last states. One text may stand alone."""
+        """Return the vector of a text (D), or those of several (N, D): the mean of the last states of each."""
         alone = [texts] if isinstance(texts, str) else texts
         ids = self.task.tokenizer.encode([clean(text, self.task.data.lowercase) for text in alone])
         means = []
@@ -175,7 +192,8 @@ class Filler(TextPredictor[MaskedLanguageModeling, MaskedReader]):
             batch = MaskedBatch(source, mask, torch.zeros_like(mask), torch.zeros(0, dtype=torch.int64))
             batch = batch.to(self.model.device)
             means.append(mean_of(self.model.states(batch), batch.source_mask))
-        return torch.cat(means).float().cpu()
+        vectors = torch.cat(means).float().cpu()
+        return vectors[0] if isinstance(texts, str) else vectors
 
     def read(self, text: str, *, warn: Warn = ignore_notice) -> list[int]:
         """Return the ids of a text with masked tokens; one without, or one too long, is refused."""

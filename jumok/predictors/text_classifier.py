@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import overload
 
 import torch
 from torch import Tensor
@@ -22,6 +23,7 @@ from jumok.inspection.ablation import Ablation, attention_layers
 from jumok.inspection.observe import observe
 from jumok.nn.batch import LabelBatch
 from jumok.nn.model import Model
+from jumok.nn.threads import one_thread, one_thread_for
 from jumok.predictors.base import Advance, Notice, Warn, ignore_notice, ignore_progress
 from jumok.predictors.classifier import Classifier, Verdict, ranked_verdict
 from jumok.predictors.explaining import Look, ablation_of, weighed
@@ -48,30 +50,55 @@ class TextClassifier(Classifier[TextClassification, Model[LabelBatch], LabelStor
         """Whether the training data had two texts per example."""
         return bool(self.task.data.train) and self.task.data.train[0].second != ""
 
-    @torch.inference_mode()
+    @overload
+    def classify(  # type: ignore[overload-overlap]  # a str and a pair are sequences of them, too
+        self, texts: str | tuple[str, str], *, progress: Advance = ignore_progress, warn: Warn = ignore_notice
+    ) -> Verdict: ...
+
+    @overload
+    def classify(
+        self, texts: Sequence[str | tuple[str, str]], *, progress: Advance = ignore_progress, warn: Warn = ignore_notice
+    ) -> list[Verdict]: ...
+
     def classify(
         self,
-        texts: str | Sequence[Text],
+        texts: Text | Sequence[Text],
         *,
         progress: Advance = ignore_progress,
         warn: Warn = ignore_notice,
-    ) -> list[Verdict]:
-        """Return the verdict on each text, or on each pair of texts; one text may stand alone.
+    ) -> Verdict | list[Verdict]:
+        """Return the verdict on a text, or on a pair of texts (a tuple), or a list of those on several.
 
         A text longer than the model takes is cut, and one without any is answered all the same, each with a warning.
         """
-        alone = [texts] if isinstance(texts, str) else texts
+        if isinstance(texts, str | tuple):
+            return self._classify([self._pair(texts)], progress=progress, warn=warn)[0]
+        pairs = [(text, "") if isinstance(text, str) else text for text in texts]
+        return self._classify(pairs, progress=progress, warn=warn)
+
+    def _pair(self, text: Text) -> tuple[str, str]:
+        """Return a text and nothing, or two texts, which the run must have been trained on."""
+        if isinstance(text, str):
+            return text, ""
+        if not self.takes_two:
+            raise ConfigError(f"a tuple is a pair of texts, and {self.run.folder} takes one text; give a list of texts")
+        first, second = text
+        return str(first), str(second)
+
+    @torch.inference_mode()
+    def _classify(self, pairs: Sequence[tuple[str, str]], *, progress: Advance, warn: Warn) -> list[Verdict]:
         verdicts: list[Verdict] = []
-        for first in range(0, len(alone), AT_ONCE):
-            rows = self.read(alone[first : first + AT_ONCE], first=first + 1, warn=warn)
-            found = self._logits(pad_rows([(row.ids, row.second) for row in rows])).softmax(dim=1)
-            verdicts += [ranked_verdict(self.task.labels, row) for row in found.tolist()]
+        for first in range(0, len(pairs), AT_ONCE):
+            rows = self.read(pairs[first : first + AT_ONCE], first=first + 1, warn=warn)
+            with one_thread_for(len(rows), self.model):
+                found = self._logits(pad_rows([(row.ids, row.second) for row in rows])).softmax(dim=1).tolist()
+            verdicts += [ranked_verdict(self.task.labels, row) for row in found]
             progress(len(rows))
         return verdicts
 
-    def read(self, texts: Sequence[Text], *, first: int = 1, warn: Warn = ignore_notice) -> list[TextRow]:
+    def read(self, pairs: Sequence[tuple[str, str]], *, first: int = 1, warn: Warn = ignore_notice) -> list[TextRow]:
         """Return the rows of texts, of which the first is that of line `first`; what is too long is cut with a warning."""
-        pairs, rows = [(text, "") if isinstance(text, str) else text for text in texts], []
+        rows = []
         for number, ids in enumerate(self.task.read(pairs), start=first):
             row, second = make_row(*ids, self.task.data.max_length)
             rows.append(TextRow(row, second, self.task.tokenizer))
@@ -91,6 +118,7 @@ class TextClassifier(Classifier[TextClassification, Model[LabelBatch], LabelStor
         logits: Tensor = self.model(batch.to(self.model.device)).float()
         return logits
 
+    @one_thread()
     @torch.inference_mode()
     def explain(
         self,
@@ -109,7 +137,7 @@ class TextClassifier(Classifier[TextClassification, Model[LabelBatch], LabelStor
         positions. A token that is left out is not looked at; a recurrent model does not read it at all. With details,
         maps keep the queries, keys and values that they were computed from.
         """
-        [row], hidden = self.read([text], warn=warn), frozenset(without_tokens)
+        [row], hidden = self.read([self._pair(text)], warn=warn), frozenset(without_tokens)
         ablation = ablation_of(
             self.model,
             heads=without_heads,
@@ -132,6 +160,7 @@ class TextClassifier(Classifier[TextClassification, Model[LabelBatch], LabelStor
             no_attention=self.model.why_no_attention or NO_ATTENTION,
         )
 
+    @one_thread()
     @torch.inference_mode()
     def importance(
         self, text: Text, *, label: str | None = None, details: bool = False, warn: Warn = ignore_notice
@@ -141,7 +170,7 @@ class TextClassifier(Classifier[TextClassification, Model[LabelBatch], LabelStor
         The explanation's token_worth tells what it loses when each token of the text is left out.
         """
         explanation = self.explain(text, label=label, details=details, warn=warn)
-        [row], chosen = self.read([text]), self._class(explanation.answer.label)
+        [row], chosen = self.read([self._pair(text)]), self._class(explanation.answer.label)
 
         def log_probabilities(left_out: Sequence[int | None]) -> Tensor:
             return self._logits(row.padded(left_out)).log_softmax(dim=1)[:, chosen]
@@ -168,7 +197,7 @@ class TextClassifier(Classifier[TextClassification, Model[LabelBatch], LabelStor
     ) -> Iterator[tuple[str, Verdict | None]]:
         """Yield each text and the verdict on it; a model of two texts takes them with a tab between."""
         pairs = [_split_at_tab(text) if self.takes_two else (text, "") for text in given]
-        yield from zip(given, self.classify(pairs, progress=progress, warn=warn), strict=True)
+        yield from zip(given, self._classify(pairs, progress=progress, warn=warn), strict=True)
 
     def own_data(self, source: Path, target: Path | None = None) -> LabelStore:
         """Return the examples of a table of one's own, laid out as the training data."""

@@ -7,7 +7,7 @@ explain: one window, then one pass over all of its ids that is observed
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import Any
+from typing import Any, overload
 
 import torch
 from torch import Tensor
@@ -24,6 +24,7 @@ from jumok.inspection.ablation import Ablation
 from jumok.inspection.observe import observe
 from jumok.nn.batch import TextBatch
 from jumok.nn.model import Decoder
+from jumok.nn.threads import one_thread
 from jumok.predictors.base import Advance, Notice, Warn, ignore_notice
 from jumok.predictors.explaining import Look, ablation_of, weighed
 from jumok.predictors.explanation import Explanation, HeadWorth
@@ -60,15 +61,46 @@ class Writer(TextPredictor[LanguageModeling, TextDecoder]):
         """The recipe's own way to decode, but drawn at random: the likeliest text of all runs in circles."""
         return super().options.model_copy(update={"sample": True, "n_best": 1})
 
-    def write(
+    @overload
+    def generate(  # type: ignore[overload-overlap]  # a str is a sequence of them, too
         self,
-        beginning: str = "",
+        beginnings: str = "",
         *,
+        max_length: int | None = None,
+        temperature: float | None = None,
+        seed: int | None = None,
         options: DecodingConfig | None = None,
         warn: Warn = ignore_notice,
-    ) -> str:
-        """Return what the model writes after a beginning, the beginning left out."""
-        return "".join(self.stream(beginning, options=options, warn=warn))
+    ) -> str: ...
+
+    @overload
+    def generate(
+        self,
+        beginnings: Sequence[str],
+        *,
+        max_length: int | None = None,
+        temperature: float | None = None,
+        seed: int | None = None,
+        options: DecodingConfig | None = None,
+        warn: Warn = ignore_notice,
+    ) -> list[str]: ...
+
+    def generate(
+        self,
+        beginnings: str | Sequence[str] = "",
+        *,
+        max_length: int | None = None,
+        temperature: float | None = None,
+        seed: int | None = None,
+        options: DecodingConfig | None = None,
+        warn: Warn = ignore_notice,
+    ) -> str | list[str]:
+        """Return what the model writes after a beginning, which is left out, or a list of what follows several."""
+        changes = {"max_length": max_length, "temperature": temperature, "seed": seed}
+        options = (options or self.options).changed(changes)
+        if isinstance(beginnings, str):
+            return "".join(self.stream(beginnings, options=options, warn=warn))
+        return ["".join(self.stream(beginning, options=options, warn=warn)) for beginning in beginnings]
 
     def stream(
         self,
@@ -101,6 +133,7 @@ class Writer(TextPredictor[LanguageModeling, TextDecoder]):
         if held:
             yield held
 
+    @one_thread()
     @torch.inference_mode()
     def explain(
         self,
@@ -135,6 +168,7 @@ class Writer(TextPredictor[LanguageModeling, TextDecoder]):
             logits = self.model(line.batch().to(self.model.device))[0]
         return line.explained(logits, record, length_penalty=options.length_penalty)
 
+    @one_thread()
     @torch.inference_mode()
     def importance(
         self,

@@ -18,13 +18,13 @@ from jumok.data.text.documents import TextStore
 from jumok.data.text.tokenizer import END, PAD, Tokenizer
 from jumok.decoding.engine import stream
 from jumok.decoding.requests import Marks, Request
-from jumok.decoding.workers import one_thread
 from jumok.inspection.ablation import attention_layers
 from jumok.inspection.film import Shot
 from jumok.inspection.observe import observe
 from jumok.inspection.record import AttentionMap
 from jumok.nn.batch import LabelBatch, MaskedBatch, TextBatch
 from jumok.nn.model import Decoder, MaskedReader, Model
+from jumok.nn.threads import one_thread_for
 from jumok.tasks.examples import Ids
 from jumok.tasks.labels import text_with_masks, visible_labels, word_numbers
 
@@ -54,7 +54,7 @@ class MaskedCamera:
     def __call__(self, model: MaskedReader) -> tuple[Shot, ...]:
         """Return a shot of each probe."""
         batch = self.batch.to(model.device)
-        with one_thread(len(batch), model), observe(model) as record:
+        with one_thread_for(len(batch), model), observe(model) as record:
             states = model.states(batch)[batch.masked]
             logits = model.project(model.token_features(states)).float()[:, : len(self.tokenizer)]  # (M, V)
         shares, tokens = logits.softmax(dim=1).max(dim=1)
@@ -82,7 +82,7 @@ class ClassCamera:
     def __call__(self, model: Model[LabelBatch]) -> tuple[Shot, ...]:
         """Return a shot of each probe."""
         batch = self.batch.to(model.device)
-        with one_thread(len(batch), model), observe(model) as record:
+        with one_thread_for(len(batch), model), observe(model) as record:
             shares, named = model(batch).float().softmax(dim=1).max(dim=1)
         shots = []
         for row, ids in enumerate(_rows(batch.source, batch.source_mask)):
@@ -101,7 +101,7 @@ class LineCamera:
     @torch.inference_mode()
     def __call__(self, model: Decoder[TextBatch, Any]) -> tuple[Shot, ...]:
         """Return a shot of each probe."""
-        with one_thread(1, model):
+        with one_thread_for(1, model):
             return tuple(self._shot(model, [END, *line]) for line in self.lines)
 
     def _shot(self, model: Decoder[TextBatch, Any], line: list[int]) -> Shot:

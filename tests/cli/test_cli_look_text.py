@@ -61,7 +61,7 @@ def test_look_at_a_recurrent_class(rnn_run):
 def test_look_at_a_continuation(gpt_run):
     done = jumok("look", gpt_run, "the ", "--max-length", 6, "--top-k", 1)
     assert (done.code, done.err) == (0, "")
-    text = jumok("generate", gpt_run, "the ", "--length", 6, "--greedy").out
+    text = jumok("generate", gpt_run, "the ", "--max-length", 6, "--greedy").out
     assert done.out.splitlines()[0] == f"the   →  {text.removeprefix('the ').removesuffix(chr(10))}"
     assert "decoder attention, its one layer, mean of 2 heads" in done.out
     found = json.loads(jumok("look", gpt_run, "the ", "--target", "s\nx", "--json").out)

@@ -88,7 +88,7 @@ def test_an_explained_filling_is_the_filling(filler):
 
 def test_an_explained_verdict_is_the_verdict(classifier, recurrent):
     for model in (classifier, recurrent):
-        found, [verdict] = model.explain(REVIEW), model.classify(REVIEW)
+        found, verdict = model.explain(REVIEW), model.classify(REVIEW)
         assert found.answer.label == verdict.label
         assert dict(found.classes) == pytest.approx(verdict.probabilities, abs=1e-6)
         assert list(dict(found.classes)) == list(verdict.probabilities)
@@ -103,7 +103,7 @@ def test_an_explained_verdict_is_the_verdict(classifier, recurrent):
 
 def test_what_was_written_is_explained_token_by_token(writer):
     found = writer.explain("the ", options=GREEDY)
-    assert found.answer.text == writer.write("the ", options=GREEDY)
+    assert found.answer.text == writer.generate("the ", options=GREEDY)
     assert found.output.labels[:4] == ("t", "h", "e", "▁")
     assert found.choices[:4] == (None,) * 4
     [first, *_] = found.record.maps
@@ -209,12 +209,15 @@ def test_the_last_word_makes_the_class(classifier):
     assert max(explanation.token_worth, key=lambda token: token.lost).token == "▁superb"
 
 
-def test_two_texts_are_one_row(classifier):
+def test_two_texts_are_one_row(classifier, monkeypatch):
+    with pytest.raises(ConfigError, match=r"a tuple is a pair of texts, and .* takes one text"):
+        classifier.explain(("the film was bad", "the play"))
+    monkeypatch.setattr(type(classifier), "takes_two", True)
     found, _ = classifier.importance(("the film was bad", "the play"))
     assert found.output.labels[:1] + found.output.labels[4:] == ("[START]", "▁bad", "[END]", "▁the", "▁play", "[END]")
     assert found.text == "the film was bad · the play"
     assert [token.place for token in found.token_worth] == [0, 1, 2, 3, 5, 6], "the end between them stays"
-    [pair] = classifier.classify([("the film was bad", "the play")])
+    pair = classifier.classify(("the film was bad", "the play"))
     assert dict(found.classes) == pytest.approx(pair.probabilities, abs=1e-6)
 
 

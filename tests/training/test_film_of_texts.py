@@ -74,7 +74,7 @@ def test_a_frame_of_running_text_is_what_explain_shows(train):
     for shot in shots:
         close(shot, writer.explain(shot.source, target=shot.reference))
         greedy = writer.options.changed({"top_k": 1, "max_length": len(writer.read(shot.reference))})
-        assert shot.translation == writer.write(shot.source, options=greedy)
+        assert shot.translation == writer.generate(shot.source, options=greedy)
         assert len(shot.maps[0].queries) <= writer.task.window
 
 

@@ -48,7 +48,7 @@ function start({ words: opensWithWords, ...data }, arrays) {
     find("classes").replaceChildren(...classBars(run.classes.map(({ label, probability }) => [label, probability])));
     slider.max = selection.queries.length;
     slider.min = firstWritten(selection);
-    find("writing").hidden = !(selection.writes && run.written);
+    find("writing").hidden = !(run.written && selection.querySide === run.sides[run.output]);
     find("pointed").hidden = !selection.matrix && !run.choices.length;
     const { tab } = settings;
     find("views").hidden = !tab;
