@@ -11,17 +11,14 @@ from jumok.lens.film import Film
 from jumok.lens.html import Page, assemble_page
 from jumok.lens.packing import Packing
 
-SCORES = {"bleu": "BLEU", "loss": "val loss"}
-FOOTER = (
-    "while it learnt, the model was shown the reference, so that the words stay the same; "
-    "the heading is the model's own translation at that step"
-)
+SCORES = {"bleu": "BLEU", "accuracy": "val accuracy, %", "loss": "val loss"}
 
 
 def make_film_page(film: Film, *, name: str, words: bool | None = None) -> Page:
     """Return the page of a film; words says whether it opens with words or with subwords, None: what shows more."""
+    shots = film.frames[-1].shots
     if words is None:  # a date is one word: its characters are what there is to see
-        words = all(len(set(shot.reference_words)) > 2 for shot in film.frames[-1].shots)
+        words = all(len(set(shot.reference_words)) > 2 and not _reads_characters(shot) for shot in shots)
     packing = Packing()
     frames = [
         {
@@ -38,14 +35,28 @@ def make_film_page(film: Film, *, name: str, words: bool | None = None) -> Page:
     ]
     data = {
         "name": name,
-        "probes": [_describe_probe(shot, number) for number, shot in enumerate(film.frames[-1].shots, 1)],
+        "probes": [_describe_probe(shot, number) for number, shot in enumerate(shots, 1)],
         "frames": frames,
         "charts": charts,
         "words": words,
     }
     return assemble_page(
-        "film", title=f"the film of {name}", data=data, packing=packing, footer=FOOTER, styles=("film",)
+        "film", title=f"the film of {name}", data=data, packing=packing, footer=_footer(shots[0]), styles=("film",)
     )
+
+
+def _footer(shot: Shot) -> str:
+    """Return what the page says below: why words stay the same, and what the heading is."""
+    shown = "the same texts at every step" if shot.answer_is in ("filling", "class") else (
+        "while it learnt, the model was shown the reference, so that the words stay the same"
+    )  # fmt: skip
+    return f"{shown}; the heading is the model's own {shot.answer_is} at that step"
+
+
+def _reads_characters(shot: Shot) -> bool:
+    """Return whether every token is a character, special ones aside."""
+    labels = (label for label in shot.maps[0].keys if not (label.startswith("[") and label.endswith("]")))
+    return all(len(label) == 1 for label in labels)
 
 
 def _score_by_step(film: Film, score: str) -> list[tuple[int, float]]:
@@ -64,8 +75,8 @@ def _describe_probe(shot: Shot, number: int) -> dict[str, Any]:
         "note": "",
         "output": 0,
         "sides": [
-            {"name": "reference", "labels": first.queries, "words": shot.reference_words},
-            {"name": "source", "labels": first.keys, "words": shot.source_words},
+            {"name": shot.sides[0], "labels": first.queries, "words": shot.reference_words},
+            {"name": shot.sides[1], "labels": first.keys, "words": shot.source_words},
         ],
         "maps": [
             {"path": found.path, "kind": found.kind, "layer": found.layer, "queries": 0, "keys": 1, "details": None}

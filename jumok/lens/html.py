@@ -19,13 +19,14 @@ from typing import Any
 from jumok.errors import DataError
 from jumok.inspection.details import AttentionDetails
 from jumok.lens.packing import BITS, Packing
-from jumok.lens.view import NOTHING_TO_SHOW, Side, View
+from jumok.lens.view import Side, View
 
 PAGE_FILES = Path(__file__).parent / "page"
 ROOM, FEWEST_BITS = 280_000, 11  # bytes for the details of all views; the fewest bits that a number of them is cut to
 # The names of what a view has as tuples.
 CHOICE, ANSWER = ("token", "probability", "rivals"), ("text", "score")
 CLASS = ("label", "probability")
+TOKEN = ("token", "lost")
 WORTH = ("path", "head", "lost", "strongest")
 FOOTER = "shades follow the square root of a weight, so that small ones stay visible"
 
@@ -59,12 +60,14 @@ class Page:
         return f'<iframe srcdoc="{inside}" style="width: 100%; height: 46rem; border: 0" title="jumok"></iframe>'
 
 
-def make_page(views: Sequence[View], *, words: bool = True) -> Page:
-    """Return the page of one or more views; words says whether it opens with words or with subwords."""
+def make_page(views: Sequence[View], *, words: bool | None = None) -> Page:
+    """Return the page of one or more views; words says whether it opens with words or subwords, None: as they are read."""
     packing = Packing()
     bits = bits_for(views)
     runs = [describe_view(view, packing, bits=bits) for view in views]
-    data = {"runs": runs, "words": words and not any(view.characters for view in views)}
+    if words is None:
+        words = not any(view.characters for view in views)
+    data = {"runs": runs, "words": words}
     title = f"{views[0].source} → {views[0].answer}" if views[0].source else views[0].name
     return assemble_page("text", title=title, data=data, packing=packing, footer=FOOTER)
 
@@ -161,7 +164,7 @@ def describe_view(view: View, packing: Packing, *, exact: bool = True, bits: int
         "name": view.name,
         "source": view.source,
         "answer": view.answer,
-        "note": "" if maps else NOTHING_TO_SHOW,
+        "note": "" if maps else view.note,
         "output": number(view.output),
         "maps": maps,
         "positions": positions,
@@ -171,6 +174,7 @@ def describe_view(view: View, packing: Packing, *, exact: bool = True, bits: int
         "characters": view.characters,
         "answers": [dict(zip(ANSWER, one, strict=True)) for one in view.answers],
         "worth": [dict(zip(WORTH, one, strict=True)) for one in view.worth],
+        "tokens": [dict(zip(TOKEN, one, strict=True)) for one in view.tokens],
         "sides": [vars(side) for side in sides],
     }
 

@@ -1,19 +1,12 @@
 // What the model makes of the image: its classes with their probabilities, and how much of each patch reached them.
-import { bars } from "./bars.js";
+import { classBars } from "./classes.js";
 import { make } from "./elements.js";
 import { overlayColours } from "./overlay.js";
 import { largestOf } from "./patch_grid.js";
 import { pixels } from "./renderers.js";
 
-const CLASSES = 6;
-
 export function showClassification(host, { classes, ...run }, overlay) {
-  const children = [];
-  if (classes.length) {
-    const rows = classes.slice(0, CLASSES).map(([label, share], place) => [label, share, place ? "" : "chosen"]);
-    children.push(make("h3", { text: "classes" }), bars(rows, "classes"));
-  }
-  if (classes.length > CLASSES) children.push(hint(`and ${classes.length - CLASSES} less likely ones`));
+  const children = classBars(classes);
   if (run.heat) {
     children.push(make("h3", { text: "how much of each patch reached the output" }), heatOf(run, overlay));
     children.push(hint("attention rollout through all layers"));

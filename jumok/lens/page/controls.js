@@ -18,7 +18,7 @@ export function showControls(host, state) {
     controls.push(radios("show", { name: "words", options, value: settings.words, choose: state.set }));
   }
   const labels = [...(selection.keySide?.labels ?? []), ...selection.querySide.labels];
-  if (labels.includes("[END]")) controls.push(endControl(state));
+  if (selection.matrix && labels.includes("[END]")) controls.push(endControl(state));
   host.replaceChildren(...controls);
   if (!focused) return;
   const isSame = (input) => input.name === focused.name && input.value === focused.value;

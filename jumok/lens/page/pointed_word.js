@@ -29,11 +29,17 @@ export function showPointedWord(host, selection, pointed) {
 export function spokenOf(selection, pointed) {
   if (!pointed) return "";
   const item = itemOf(selection, pointed), { run, matrix } = selection;
-  const likely = isWritten(selection, pointed) ? `, probability ${percent(probabilityOf(run, item), 0)}` : "";
+  const isChosen = isWritten(selection, pointed) && isDecided(run, item);
+  const likely = isChosen ? `, probability ${percent(probabilityOf(run, item), 0)}` : "";
   if (!matrix) return `${item.shown}${likely}`;
   const three = strongest(selection, pointed).slice(0, 3);
   const found = three.map(({ shown, weight }) => `${shown} ${percent(weight, 0)}`).join(", ");
   return `${item.shown}${likely}. ${pointed.side === "query" ? "Looks at" : "Is looked at by"} ${found}.`;
+}
+
+// Whether the model chose a word, or a part of it: what it was given is not its choice.
+export function isDecided(run, item) {
+  return item.tokens.some((token) => run.choices[token]);
 }
 
 export function probabilityOf(run, item) {

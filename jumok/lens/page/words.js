@@ -1,7 +1,7 @@
 // Source and output as words. Pointing at one lights up the others by weight; arrow keys walk, Enter pins.
 import { css, headColour, inkOn, shadeOf, weightColours } from "./colour.js";
 import { make, makeSvg } from "./elements.js";
-import { probabilityOf } from "./pointed_word.js";
+import { isDecided, probabilityOf } from "./pointed_word.js";
 import { listenToPlaces } from "./walking.js";
 import { weightsOf } from "./weights.js";
 
@@ -23,14 +23,17 @@ export class Words {
     this.selection = selection;
     this.colours = weightColours();
     const { run, queries, keys, querySide, keySide, matrix, writes } = selection;
-    const notes = writes ? queries.map((item) => String(Math.round(100 * probabilityOf(run, item)))) : [];
+    const note = (item) => (isDecided(run, item) ? String(Math.round(100 * probabilityOf(run, item))) : undefined);
     const isOneSide = keySide?.name === querySide.name;
-    const extra = writes ? ", with the probability of each in %" : isOneSide ? " (queries)" : "";
-    this.words = { query: this.#fill("query", queries, `${querySide.name}${extra}`, notes), key: [] };
+    const extra = writes ? ", with the probability of each in %" : "";
+    const title = `${querySide.name}${isOneSide ? " (queries)" : ""}${extra}`;
+    this.words = { query: [], key: [] };
+    if (matrix || writes) this.words.query = this.#fill("query", queries, title, writes ? queries.map(note) : []);
+    else this.sides.query.replaceChildren();
     if (matrix) this.words.key = this.#fill("key", keys, `${keySide.name}${isOneSide ? " (keys)" : ""}`);
     else {
       this.sides.key.replaceChildren(
-        make("h3", { text: "source" }), make("p", { class: "plain", text: run.source }),
+        ...(writes ? [make("h3", { text: "source" }), make("p", { class: "plain", text: run.source })] : []),
         make("p", { class: "note", text: run.note }));
     }
   }
