@@ -10,12 +10,13 @@ their weights, too (inspection/foreign.py).
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 from torch import nn
 
 from jumok.inspection.ablation import Ablation
 from jumok.inspection.foreign import filing_foreign_weights
+from jumok.inspection.layers import filing_layers
 from jumok.inspection.record import AttentionRecord, ModulePath
 from jumok.nn.recording import recorder_for, recording
 
@@ -28,8 +29,8 @@ def observe(
 
     Blocks may be nested: a call is filed once, by the innermost block that observes its model. An ablation (for jumok's
     own models) leaves heads, source tokens or positions out of the calls. keep=False keeps no maps. With details,
-    jumok's own layers also keep what their weights were computed from (AttentionMap.details), and its models their
-    tables of positions (AttentionRecord.positions).
+    jumok's own layers also keep what their weights were computed from (AttentionMap.details) and all that follows them
+    (AttentionRecord.layers), and its models their tables of positions (AttentionRecord.positions).
     """
     record = AttentionRecord(
         observed=_paths(model), ablation=ablation or Ablation(), keeps_maps=keep, keeps_details=details
@@ -42,6 +43,7 @@ def observe(
         with (
             recording(record),
             filing_foreign_weights(model, is_recorded=is_recorded, file=record.file_unless_repeated),
+            filing_layers(model, is_recorded=is_recorded, file=record.layers.append) if details and keep else nullcontext(),
         ):
             yield record
     finally:

@@ -4,6 +4,7 @@ Film → JSON (what stays) and packed numbers (the weights of each step) → len
 """
 
 import math
+import re
 from typing import Any
 
 from jumok.inspection.film import Shot
@@ -11,6 +12,7 @@ from jumok.lens.film import Film
 from jumok.lens.html import Page, assemble_page
 from jumok.lens.packing import Packing
 
+SPECIAL = re.compile(r"\[.*\]")  # the label of a token that stands for no text
 SCORES = {"bleu": "BLEU", "loss": "val loss"}
 FOOTER = (
     "while it learnt, the model was shown the reference, so that the words stay the same; "
@@ -18,8 +20,11 @@ FOOTER = (
 )
 
 
-def make_film_page(film: Film, *, name: str, words: bool | None = None) -> Page:
-    """Return the page of a film; words says whether it opens with words or with subwords, None: what shows more."""
+def make_film_page(film: Film, *, name: str, words: bool | None = None, lang: str | None = None) -> Page:
+    """Return the page of a film; words says whether it opens with words or with subwords, None: what shows more.
+
+    lang is the language that it opens in (None: that of jumok.texts.language()).
+    """
     if words is None:  # a date is one word: its characters are what there is to see
         words = all(len(set(shot.reference_words)) > 2 for shot in film.frames[-1].shots)
     packing = Packing()
@@ -44,7 +49,7 @@ def make_film_page(film: Film, *, name: str, words: bool | None = None) -> Page:
         "words": words,
     }
     return assemble_page(
-        "film", title=f"the film of {name}", data=data, packing=packing, footer=FOOTER, styles=("film",)
+        "film", title=name, data=data, packing=packing, footer=FOOTER, styles=("film",), lang=lang
     )
 
 
@@ -72,7 +77,11 @@ def _describe_probe(shot: Shot, number: int) -> dict[str, Any]:
             for found in shot.maps
         ],
         "positions": [],
+        "layers": [],
+        "characters": all(len(label) == 1 for label in (*first.queries, *first.keys) if not SPECIAL.fullmatch(label)),
+        "written": False,
         "choices": [],
+        "classes": [],
         "answers": [],
         "worth": [],
     }

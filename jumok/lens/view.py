@@ -53,7 +53,7 @@ class View:
                     f"the maps of kind '{found.kind}' are of different sequences: "
                     "observe one call of the model at a time"
                 )
-        whole = AttentionRecord(maps, positions=record.positions)
+        whole = replace(record, maps=maps)
         return cls(name or "a record of attention", whole, sides, output=next(iter(sides.values()))[0])
 
 

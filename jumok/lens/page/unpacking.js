@@ -1,11 +1,14 @@
 // The data of a page: its JSON, and its numbers from base64 to typed arrays. lens/packing.py is the other half.
 import { find } from "./elements.js";
+import { startTexts } from "./texts.js";
 
 const ARRAYS = { f4: Float32Array, i2: Int16Array, u1: Uint8Array };
 
 // Call start(data, arrays) with what the page holds, then mark the page as ready.
 export async function startPage(start) {
   const data = JSON.parse(find("data").textContent);
+  find("footer").dataset.say = data.footer;
+  startTexts(data);
   start(data, await unpack(find("numbers").textContent, data.arrays));
   document.documentElement.dataset.ready = "";
 }
