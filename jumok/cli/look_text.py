@@ -55,7 +55,7 @@ def look_at_text(
         show(shown, text, worth, wanted, name=name if len(runs) > 1 else "")
         views.append(explanation.view(name, worth=worth))
     if wanted.page:
-        save_page(api.make_page(views, words=words is not False), wanted.html, opened=wanted.opened)
+        save_page(api.make_page(views, words=words, matrices=wanted.matrices), wanted.html, opened=wanted.opened)
 
 
 def show(

@@ -40,9 +40,8 @@ def _write(run: list[tuple[int, int]], shown: list[str]) -> None:
         byte, place = run[at]
         length = 2 if byte < 0xE0 else 3 if byte < 0xF0 else 4
         part = run[at : at + length]
-        try:
-            [character] = bytes(one for one, _ in part).decode("utf-8")  # one character of just this length
-        except ValueError:
+        character = _decode(bytes(one for one, _ in part))
+        if character is None:
             shown[place] += f"<{byte:02X}>"
             at += 1
             continue
@@ -51,3 +50,12 @@ def _write(run: list[tuple[int, int]], shown: list[str]) -> None:
             shown[later] += REST
         at += length
     run.clear()
+
+
+def _decode(one: bytes) -> str | None:
+    """Return the one character that some bytes are, or None."""
+    try:
+        text = one.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+    return text if len(text) == 1 else None

@@ -11,6 +11,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from jumok.nn.attention import CrossAttention, SelfAttention
@@ -76,9 +77,13 @@ class LayerDetails:
             replace(one, output=one.output[row, :tokens], hidden=None if one.hidden is None else one.hidden[row, :tokens])
             for one in self.sublayers
         )  # fmt: skip
-        embedded = None if self.embedded is None else self.embedded[row, :tokens]
-        ends = {"before": self.before[row, :tokens], "after": self.after[row, :tokens]}
-        return replace(self, sublayers=sublayers, embedded=embedded, **ends)
+        return replace(
+            self,
+            before=self.before[row, :tokens],
+            sublayers=sublayers,
+            after=self.after[row, :tokens],
+            embedded=None if self.embedded is None else self.embedded[row, :tokens],
+        )
 
 
 @contextmanager
@@ -171,12 +176,14 @@ def _matrices(part: nn.Module) -> dict[str, Matrix]:
     """Return the projections of a part by name; those that are one matrix product are taken apart."""
     if isinstance(part, FeedForward):
         return {"expand": _matrix(part.expand), "contract": _matrix(part.contract)}
+    assert isinstance(part, SelfAttention | CrossAttention)
+    found = {}
     if isinstance(part, SelfAttention):
-        names, joined, found = ("query", "key", "value"), part.query_key_value, {}
+        names, joined = ["query", "key", "value"], part.query_key_value
     else:
-        assert isinstance(part, CrossAttention)
-        names, joined, found = ("key", "value"), part.key_value, {"query": _matrix(part.query)}
-    weights, biases = joined.weight.detach().split(part.sizes), joined.bias.detach().split(part.sizes)
+        names, joined = ["key", "value"], part.key_value
+        found["query"] = _matrix(part.query)
+    weights, biases = (torch.split(one.detach(), part.sizes) for one in (joined.weight, joined.bias))
     found |= {name: Matrix(*one) for name, *one in zip(names, weights, biases, strict=True)}
     return found | {"output": _matrix(part.output)}
 

@@ -43,7 +43,9 @@ def observe(
         with (
             recording(record),
             filing_foreign_weights(model, is_recorded=is_recorded, file=record.file_unless_repeated),
-            filing_layers(model, is_recorded=is_recorded, file=record.layers.append) if details and keep else nullcontext(),
+            filing_layers(model, is_recorded=is_recorded, file=record.layers.append)
+            if details and keep
+            else nullcontext(),
         ):
             yield record
     finally:

@@ -48,9 +48,7 @@ def make_film_page(film: Film, *, name: str, words: bool | None = None, lang: st
         "charts": charts,
         "words": words,
     }
-    return assemble_page(
-        "film", title=name, data=data, packing=packing, footer=FOOTER, styles=("film",), lang=lang
-    )
+    return assemble_page("film", title=name, data=data, packing=packing, footer=FOOTER, styles=("film",), lang=lang)
 
 
 def _score_by_step(film: Film, score: str) -> list[tuple[int, float]]:

@@ -16,15 +16,15 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jumok.errors import DataError
+from jumok.errors import ConfigError, DataError
 from jumok.inspection.details import AttentionDetails
 from jumok.lens.layers import count_numbers, describe_layer, matrices_fit, shown_layers, vectors_of
 from jumok.lens.packing import BITS, Packing
-from jumok.lens.view import NOTHING_TO_SHOW, Side, View
+from jumok.lens.view import Side, View
 from jumok.texts import LANGUAGES, catalogue, language
 
 PAGE_FILES = Path(__file__).parent / "page"
-ROOM, FEWEST_BITS = 280_000, 11  # bytes for the details of all views; the fewest bits that a number of them is cut to
+ROOM, FEWEST_BITS = 360_000, 9  # bytes for the numbers of all views; the fewest bits that one of the details is cut to
 # The names of what a view has as tuples.
 CHOICE, ANSWER = ("token", "probability", "rivals"), ("text", "score")
 CLASS = ("label", "probability")
@@ -64,9 +64,9 @@ class Page:
 
 
 def make_page(
-    views: Sequence[View], *, words: bool = True, matrices: bool | None = None, lang: str | None = None
+    views: Sequence[View], *, words: bool | None = None, matrices: bool | None = None, lang: str | None = None
 ) -> Page:
-    """Return the page of one or more views; words says whether it opens with words or with tokens.
+    """Return the page of one or more views; words says whether it opens with words or subwords, None: as they are read.
 
     matrices says whether the page has the matrices of layers with details (None: where they are small); lang is the
     language that it opens in (None: that of jumok.texts.language()).
@@ -74,15 +74,19 @@ def make_page(
     packing = Packing()
     bits = bits_for(views)
     runs = [describe_view(view, packing, bits=bits, matrices=matrices) for view in views]
-    data = {"runs": runs, "words": words and not any(view.characters for view in views)}
+    if words is None:
+        words = not any(view.characters for view in views)
+    data = {"runs": runs, "words": words}
     title = f"{views[0].source} → {views[0].answer}" if views[0].source else views[0].name
     return assemble_page("text", title=title, data=data, packing=packing, footer=FOOTER, lang=lang)
 
 
 def bits_for(views: Sequence[View]) -> int:
     """Return how many bits each number of the details gets, so that the page of a usual sentence can be mailed."""
+    weights = sum(found.weights.numel() for view in views for found in view.record.maps)
     numbers = sum(count_numbers(view.record.maps, shown_layers(view.record)) for view in views)
-    return max(min(8 * ROOM // max(numbers, 1), BITS), FEWEST_BITS)
+    numbers += sum(one.table.numel() for view in views for one in view.record.positions)
+    return max(min(8 * (ROOM - 4 * weights) // max(numbers, 1), BITS), FEWEST_BITS)
 
 
 def assemble_page(
@@ -97,6 +101,8 @@ def assemble_page(
 ) -> Page:
     """Return the page of lens/page/NAME.html and NAME.js inside base.html, with further styles beside base.css."""
     opens_in = lang or language()
+    if opens_in not in LANGUAGES:
+        raise ConfigError(f"lang = '{lang}': a page speaks {' or '.join(LANGUAGES)}")
     data = data | {"footer": footer, "lang": opens_in, "languages": LANGUAGES, "arrays": packing.places}
     data["texts"] = texts_of(name, _as_json(data))
     filled = {
@@ -191,22 +197,23 @@ def describe_view(
             "kind": one.kind,
             "join": one.join,
             "labels": one.labels,
-            "table": packing.rounded(one.table),
+            "table": packing.rounded(one.table, bits),
             "grid": one.grid,
         }
         for one in view.record.positions
     ]
+    known = {found.path for found in view.record.maps if found.details is not None}
     layers = shown_layers(view.record)
     takes_matrices = matrices_fit(layers) if matrices is None else matrices
     return {
         "name": view.name,
         "source": view.source,
         "answer": view.answer,
-        "note": "" if maps else NOTHING_TO_SHOW,
+        "note": "" if maps else view.note,
         "output": number(view.output),
         "maps": maps,
         "positions": positions,
-        "layers": [describe_layer(layer, packing, bits=bits, matrices=takes_matrices) for layer in layers],
+        "layers": [describe_layer(layer, packing, known=known, bits=bits, matrices=takes_matrices) for layer in layers],
         "choices": [one and dict(zip(CHOICE, one, strict=True)) for one in view.choices],
         "classes": [dict(zip(CLASS, one, strict=True)) for one in view.classes],
         "written": view.written,

@@ -30,9 +30,7 @@ FOOTER = "point at a patch, click or Enter pins it, arrow keys walk · shades ar
 Grid = tuple[int, int]
 
 
-def make_image_page(
-    views: Sequence[ImageView], *, matrices: bool | None = None, lang: str | None = None
-) -> Page:
+def make_image_page(views: Sequence[ImageView], *, matrices: bool | None = None, lang: str | None = None) -> Page:
     """Return the page of one or more models on one image; matrices and lang as in make_page."""
     packing = Packing()
     in_lines = [_in_line(view) for view in views]
@@ -63,9 +61,7 @@ def _in_line(view: ImageView) -> View:
     )
 
 
-def _describe(
-    view: ImageView, line: View, packing: Packing, *, bits: int, matrices: bool | None
-) -> dict[str, Any]:
+def _describe(view: ImageView, line: View, packing: Packing, *, bits: int, matrices: bool | None) -> dict[str, Any]:
     """Return the JSON of one view: that of a view in line, and the image with its cells."""
     kinds, maps = _kinds(view.record.maps), line.record.maps
     grids = {found.kind: found.grid for found in maps}

@@ -3,15 +3,19 @@
 AttentionRecord.layers → JSON and packed numbers; lens/page/layer.js computes sums, norms and activations again
 """
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Any
+
+from torch import Tensor
 
 from jumok.inspection.details import AttentionDetails
 from jumok.inspection.layers import LayerDetails, Matrix, NormDetails, Sublayer
 from jumok.inspection.record import AttentionMap, AttentionRecord
 from jumok.lens.packing import Packing
 
-HIDDEN_BITS = MATRIX_BITS = 8  # of hidden features and matrices, of which there are many: right to a 250th of the largest
+HIDDEN_BITS = MATRIX_BITS = (
+    8  # of hidden features and matrices, of which there are many: right to a 250th of the largest
+)
 MATRIX_ROOM = 100_000  # bytes of matrices that a page takes along unasked
 
 
@@ -26,7 +30,7 @@ def shown_layers(record: AttentionRecord) -> list[LayerDetails]:
 
 
 def count_numbers(maps: Sequence[AttentionMap], layers: Sequence[LayerDetails]) -> int:
-    """Return how many numbers the details of some maps and layers have; hidden features, which get few bits, as many as their bytes."""  # noqa: E501
+    """Return how many numbers the details of some maps and layers have; hidden features, which get few bits, as many as their bytes."""
     count = sum(tensor.numel() for found in maps if found.details is not None for tensor in vectors_of(found.details))
     for layer in layers:
         count += layer.before.numel() + (0 if layer.embedded is None else layer.embedded.numel())
@@ -35,7 +39,7 @@ def count_numbers(maps: Sequence[AttentionMap], layers: Sequence[LayerDetails]) 
     return count
 
 
-def vectors_of(details: AttentionDetails) -> tuple[Any, ...]:
+def vectors_of(details: AttentionDetails) -> tuple[Tensor, ...]:
     """Return the tensors of a map's details that a page packs."""
     return details.query, details.key, details.value, details.output
 
@@ -46,23 +50,31 @@ def matrices_fit(layers: Sequence[LayerDetails]) -> bool:
     return sum(matrix.weight.numel() for matrix in matrices) <= MATRIX_ROOM
 
 
-def describe_layer(layer: LayerDetails, packing: Packing, *, bits: int, matrices: bool) -> dict[str, Any]:
-    """Return the JSON of one layer: the numbers of its arrays in the packing."""
+def describe_layer(
+    layer: LayerDetails, packing: Packing, *, known: Container[str], bits: int, matrices: bool
+) -> dict[str, Any]:
+    """Return the JSON of one layer: the numbers of its arrays in the packing.
+
+    known are the paths of attention whose output the page has with the details of its map.
+    """
     return {
         "path": layer.path,
         "before": packing.rounded(layer.before, bits),
         "embedded": None if layer.embedded is None else packing.rounded(layer.embedded, bits),
         "positions": layer.positions,
         "final": None if layer.final is None else _describe_norm(layer.final, packing),
-        "sublayers": [_describe_sublayer(one, packing, bits=bits, matrices=matrices) for one in layer.sublayers],
+        "sublayers": [
+            _describe_sublayer(one, packing, is_known=one.path in known, bits=bits, matrices=matrices)
+            for one in layer.sublayers
+        ],
     }
 
 
-def _describe_sublayer(one: Sublayer, packing: Packing, *, bits: int, matrices: bool) -> dict[str, Any]:
-    """Return the JSON of a sublayer; the output of attention is among the details of its map."""
+def _describe_sublayer(one: Sublayer, packing: Packing, *, is_known: bool, bits: int, matrices: bool) -> dict[str, Any]:
+    """Return the JSON of a sublayer."""
     return {
         "path": one.path,
-        "output": None if one.hidden is None else packing.rounded(one.output, bits),
+        "output": None if is_known else packing.rounded(one.output, bits),
         "norm": _describe_norm(one.norm, packing),
         "pre": one.pre,
         "residual": one.residual,

@@ -92,9 +92,9 @@ class Explanation:
             worth=[(head.path, head.head, head.lost, head.strongest) for head in worth],
         )
 
-    def page(self) -> Page:
-        """Return the page that shows this."""
-        return make_page([self.view()])
+    def page(self, *, matrices: bool | None = None, lang: str | None = None) -> Page:
+        """Return the page that shows this; matrices and lang as in jumok.lens.html.make_page."""
+        return make_page([self.view()], matrices=matrices, lang=lang)
 
     def _repr_html_(self) -> str:
         """Show the page in a notebook."""

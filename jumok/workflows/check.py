@@ -15,6 +15,7 @@ import torch
 
 from jumok.config.recipe import Recipe, find_recipe
 from jumok.data.corpora import ProgressCallback
+from jumok.inspection.labels import readable_labels
 from jumok.runs.device import choose_device
 from jumok.runs.job import Prepared, prepare, silent
 from jumok.runs.run import load_recipe
@@ -80,7 +81,7 @@ def examine(ready: Prepared[ModelT, BatchT]) -> CheckReport:
         counted=task.unit,
         counts=survey.counts,
         lengths=survey.lengths,
-        samples=survey.samples,
+        samples=[tuple(map(readable_labels, sample)) for sample in survey.samples],
         vocabularies=survey.vocabularies,
         unknown=survey.unknown,
         parameters=model.parameter_count,

@@ -41,7 +41,8 @@ def read(page):
 
 def unpacked(places, text):
     """Return the arrays of a packing."""
-    whole, arrays = np.frombuffer(zlib.decompress(base64.b64decode(text)), dtype="u1"), []
+    packed = base64.b85decode(text.translate(str.maketrans(",.:[", "<{(&")))
+    whole, arrays = np.frombuffer(zlib.decompress(packed), dtype="u1"), []
     for place in places:
         kind, size = np.dtype(place["type"]), int(np.prod(place["shape"]))
         planes = whole[place["start"] : place["start"] + size * kind.itemsize].reshape(kind.itemsize, size)
@@ -156,7 +157,7 @@ def random_explanation(source=23, target=23, *, layers=4, heads=4, width=128, de
     """Return a view of an untrained Transformer on so many tokens."""
     torch.manual_seed(0)
     config = Transformer.Config(
-        source_vocabulary=97, target_vocabulary=97, layers=layers, heads=heads, width=width, feedforward=32
+        source_vocabulary=97, target_vocabulary=97, layers=layers, heads=heads, width=width, feedforward=2 * width
     )
     model = Transformer(config).eval()
     ones = torch.ones(1, source, dtype=torch.bool), torch.ones(1, target, dtype=torch.bool)

@@ -45,7 +45,7 @@ function figureOf(name, { weight }, map, head) {
     readout.textContent = `${row + 1}, ${column + 1}: ${decimal(matrix.values[row * matrix.columns + column])}`;
   });
   return make("figure", { "data-matrix": name }, make("figcaption", {}, make("b", { text: NAMES[name] }), ` ${title}`),
-    make("div", {}, canvas), readout);
+    canvas, readout);
 }
 
 // The rows of a head; of the output's matrix, its columns.

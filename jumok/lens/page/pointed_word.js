@@ -9,6 +9,7 @@ import { weightsOf } from "./weights.js";
 const STRONGEST = 6;
 
 export function showPointedWord(host, selection, pointed) {
+  host.classList.toggle("told", Boolean(pointed));
   if (!pointed) {
     const text = selection.matrix
       ? say("Point at a word to see where it looks. Click, or press Enter, to pin it; the arrow keys walk.")

@@ -4,7 +4,7 @@ import { find } from "./elements.js";
 const REMEMBERED = "jumok-language";
 const spoken = { language: "en", languages: {}, texts: {} };
 
-// The text in the viewer's language, {name} replaced by its value. Tests find the texts by say("…").
+// The text in the viewer's language, {name} replaced by its value. Tests find the texts by the name of this function.
 export function say(english, values = {}) {
   const text = spoken.texts[spoken.language]?.[english] ?? english;
   return text.replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
@@ -40,7 +40,7 @@ export function followLanguage(redraw) {
   name();
 }
 
-// What stands in the page's own HTML: <p data-say="text">, and attributes by data-say-NAME="text".
+// What stands in the own HTML of a page: elements with data-say, and attributes by data-say-label and data-say-title.
 function sayPage() {
   document.documentElement.lang = spoken.language;
   for (const one of document.querySelectorAll("[data-say]")) one.textContent = say(one.dataset.say);
