@@ -52,7 +52,8 @@ class Drawing:
         for first in range(0, count, room):
             last = min(first + room, count)
             tells = before + GAP + CELL * (last - first) + told <= width
-            drawing.append(f"columns {first + 1} to {last} of {count}\n", style="dim")
+            if room < count:
+                drawing.append(f"columns {first + 1} to {last} of {count}\n", style="dim")
             drawing.append(self._block(first, last, before=before, tells=tells))
         return drawing
 

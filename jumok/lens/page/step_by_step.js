@@ -36,7 +36,8 @@ export class StepByStep extends Panel {
     const about = this.#about({ map, layer, head, token });
     this.groups = groupsOf(layer, attention, about);
     this.vectors = new Vectors();
-    const where = [`“${about.query}”`, kindName(run, settings.kind), say("layer {number}", { number: map.number })];
+    const numbers = [say("layer {number}", { number: map.number }), say("head {number}", { number: head + 1 })];
+    const where = [`“${about.query}”`, kindName(run, settings.kind), ...numbers];
     const first = item.tokens.length > 1
       ? ` ${say("This is the first piece of “{word}”.", { word: this.named(item) })}` : "";
     const stages = this.groups.flatMap((group) => group.stages);

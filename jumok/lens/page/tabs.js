@@ -5,7 +5,8 @@ import { say } from "./texts.js";
 
 // tabs are [name, makePanel(host)]; the bar of tabs and the panels are put into #views.
 export function makeTabs(state, tabs) {
-  const panels = {}, list = make("div", { id: "tabs", role: "tablist" });
+  const named = { "aria-label": say("views"), "data-say-label": "views" };
+  const panels = {}, list = make("div", { id: "tabs", role: "tablist", ...named });
   const hosts = make("div", { id: "panels" });
   for (const [name, makePanel] of tabs) {
     const tab = { role: "tab", id: `tab-${name}`, "aria-controls": `panel-${name}` };
@@ -36,7 +37,6 @@ function titleOf(tab) {
 }
 
 export function showTab(panels, chosen, canBeSaved) {
-  find("tabs").setAttribute("aria-label", say("views"));
   for (const name of Object.keys(panels)) {
     find(`panel-${name}`).hidden = name !== chosen;
     find(`tab-${name}`).setAttribute("aria-selected", String(name === chosen));
