@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 import torch
 import torch.nn.functional as F
-from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 from torch import Tensor
 
 from jumok.inspection.record import AttentionMap, AttentionRecord, rollout
 from jumok.lens.figure import plain, save_png
-from jumok.lens.terminal import CELL, shade
+from jumok.lens.terminal import CELL, Drawing, shade
 
 SIDE = 3.2  # inches
 Grid = tuple[int, int]
@@ -77,20 +76,11 @@ def _spread(coarse: Tensor, grid: Grid) -> Tensor:
 
 
 @dataclass(frozen=True)
-class HeatDrawing:
+class HeatDrawing(Drawing):
     """Shares (rows, columns) as blocks, shaded relative to the strongest; a terminal that is narrower gets fewer."""
 
     heat: Tensor
     colour: bool = True
-
-    @property
-    def plain(self) -> str:
-        """The drawing with a block for each cell, without colour."""
-        return self.fitted(None).plain
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Yield the drawing, no wider than a terminal is."""
-        yield self.fitted(options.max_width if console.is_terminal else None)
 
     def fitted(self, width: int | None) -> Text:
         """Return the drawing in at most so many columns; where it would be wider, a block stands for several cells."""
@@ -107,7 +97,7 @@ class HeatDrawing:
         return drawing
 
 
-def draw_heat(heat: Tensor, *, colour: bool = True) -> HeatDrawing:
+def draw_heat(heat: Tensor, *, colour: bool = True) -> Drawing:
     """Return a drawing of shares (rows, columns) for a terminal."""
     return HeatDrawing(heat, colour)
 

@@ -3,6 +3,7 @@
 AttentionMap (H, Q, K) → mean of heads (Q, K) → blocks, readable with and without colour, folded to the terminal's width
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -20,23 +21,31 @@ GAP = 2  # columns between labels, cells and what is told behind them
 LONGEST = 24  # columns of a label before a line, where lines are folded
 
 
+class Drawing(ABC):
+    """Something drawn in blocks; a terminal gets it no wider than it is, a file or a pipe whole."""
+
+    @abstractmethod
+    def fitted(self, width: int | None) -> Text:
+        """Return the drawing in at most so many columns; None: as wide as it is."""
+
+    @property
+    def plain(self) -> str:
+        """The whole drawing without colour."""
+        return self.fitted(None).plain
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield what fits the console."""
+        yield self.fitted(options.max_width if console.is_terminal else None)
+
+
 @dataclass(frozen=True)
-class Drawing:
-    """Weights (Q, K) as blocks; a terminal gets them in parts that fit, anything else in one piece."""
+class AlignmentDrawing(Drawing):
+    """Weights (Q, K) as blocks, with a label for each line and column."""
 
     weights: Tensor
     queries: Sequence[str]
     keys: Sequence[str]
     colour: bool = True
-
-    @property
-    def plain(self) -> str:
-        """The drawing in one piece, without colour."""
-        return self.fitted(None).plain
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Yield the drawing, as wide as a terminal is."""
-        yield self.fitted(options.max_width if console.is_terminal else None)
 
     def fitted(self, width: int | None) -> Text:
         """Return the drawing in blocks of columns, one below the other, none wider than width; None: one block."""
@@ -79,7 +88,7 @@ class Drawing:
 
 def draw_alignment(weights: Tensor, queries: Sequence[str], keys: Sequence[str], *, colour: bool = True) -> Drawing:
     """Return the drawing of weights (Q, K); each line is shaded relative to its own strongest weight."""
-    return Drawing(weights, readable_labels(queries), readable_labels(keys), colour)
+    return AlignmentDrawing(weights, readable_labels(queries), readable_labels(keys), colour)
 
 
 def shade(share: float, *, colour: bool) -> tuple[str, Style]:

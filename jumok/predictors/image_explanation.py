@@ -11,10 +11,11 @@ from torch import Tensor
 from jumok.data.images.decode import Pixels
 from jumok.errors import ConfigError
 from jumok.inspection.record import AttentionRecord
-from jumok.lens.heat import HeatDrawing, chosen_heat, draw_heat, save_heat, save_matrices
+from jumok.lens.heat import chosen_heat, draw_heat, save_heat, save_matrices
 from jumok.lens.html import Page
 from jumok.lens.image_page import make_image_page
 from jumok.lens.image_view import ImageView
+from jumok.lens.terminal import Drawing
 from jumok.predictors.classifier import Verdict
 
 BEST = 3  # classes that a line names
@@ -28,7 +29,7 @@ class HeatMap:
     title: str
     pixels: Pixels  # of the image below it
 
-    def draw(self, *, colour: bool = True) -> HeatDrawing:
+    def draw(self, *, colour: bool = True) -> Drawing:
         """Return the drawing for a terminal, which makes it fit."""
         return draw_heat(self.heat, colour=colour)
 

@@ -223,7 +223,7 @@ def test_positions_as_a_table_of_64_rows_and_by_similarity(visit, explanation): 
     tab.locator("#panel-positions [value=similarity]").check()
     canvas = tab.locator("#panel-positions canvas").first
     box = canvas.bounding_box()
-    canvas.hover(position={"x": box["width"] - 2, "y": 2})
+    canvas.hover(position={"x": box["width"] - 2, "y": 26})  # beside the numbers of positions
     cosine = float(F.cosine_similarity(table[0], table[63], dim=0))
     told = tab.locator("#panel-positions .readout").first.inner_text().replace("−", "-")
     assert told.startswith("0 (k) and 63: ")

@@ -1,8 +1,10 @@
 // How alike positions are: the cosine of every two rows of a table, as one map or, for patches, a grid of small maps.
+import { styleOf } from "./colour.js";
 import { decimal } from "./formats.js";
 import { say } from "./texts.js";
 
-const SMALLEST = 5, LARGEST = 14, GAP = 3; // pixels: a cell's side, the space between two small maps
+const SMALLEST = 4, LARGEST = 8, GAP = 3; // pixels: a cell's side, the space between two small maps
+const SIDES = 24, EVERY = 8; // pixels beside a map for numbers, one for so many positions
 
 // A matrix of cosines; a row of zeros is like nothing.
 export function cosinesOf({ shape: [rows, columns], values }) {
@@ -25,20 +27,28 @@ export function cosinesOf({ shape: [rows, columns], values }) {
 export class SimilarityMap {
   constructor(cosines, width) {
     this.cosines = cosines;
-    this.side = Math.max(SMALLEST, Math.min(LARGEST, Math.floor(width / cosines.rows)));
+    this.side = Math.max(SMALLEST, Math.min(LARGEST, Math.floor((width - SIDES) / cosines.rows)));
   }
 
   get size() {
-    return { width: this.side * this.cosines.columns, height: this.side * this.cosines.rows };
+    const length = SIDES + this.side * this.cosines.rows;
+    return { width: length, height: length };
   }
 
   draw(renderer, { left, top }, colours) {
-    renderer.cells(left, top, this.size.width, this.size.height, this.cosines, colours);
+    const { side, cosines } = this, length = side * cosines.rows, look = { colour: styleOf("quiet"), size: 11 };
+    renderer.cells(left + SIDES, top + SIDES, length, length, cosines, colours);
+    for (let position = 0; position < cosines.rows; position += EVERY) {
+      const at = SIDES + side * (position + 0.5);
+      renderer.text(left + SIDES - 4, top + at, String(position), { ...look, align: "right" });
+      renderer.text(left + at, top + SIDES - 9, String(position), { ...look, align: "center" });
+    }
   }
 
   // What stands at a point: two positions, counted from 0, and their cosine.
   at(x, y) {
-    const column = Math.floor(x / this.side), row = Math.floor(y / this.side), { rows, values } = this.cosines;
+    const column = Math.floor((x - SIDES) / this.side), row = Math.floor((y - SIDES) / this.side);
+    const { rows, values } = this.cosines;
     return column < 0 || row < 0 || column >= rows || row >= rows ? null
       : { one: row, other: column, cosine: values[row * rows + column] };
   }
@@ -49,7 +59,7 @@ export class SimilarityGrid {
   constructor(cosines, [rows, columns], width) {
     Object.assign(this, { cosines, rows, columns });
     const side = Math.floor((width / columns - GAP) / columns);
-    this.side = Math.max(2, Math.min(LARGEST, side));
+    this.side = Math.max(2, Math.min(2 * LARGEST, side));
     this.across = this.side * columns + GAP;
     this.down = this.side * rows + GAP;
   }

@@ -58,7 +58,7 @@ export class StepByStep extends Panel {
   #about({ map, layer, head, token }) {
     const { run } = this.state, nameAt = (side) => this.named(itemsOf(run.sides[side], false)[token]);
     const own = layer?.parts.map((part) => part.map).find((one) => one && one.rows === one.columns);
-    const [thing, things] = this.isPatches ? [say("patch"), say("patches")] : [say("word"), say("words")];
+    const [thing, things] = this.isPatches ? [say("patch"), say("patches")] : [say("token"), say("tokens")];
     this.keys = itemsOf(run.sides[map.keys], false).map(this.named);
     this.thing = thing;
     return {
