@@ -14,7 +14,8 @@ from jumok.data.text.tokenizer import Tokenizer
 from jumok.inspection.labels import REST, join_bytes, readable_labels
 from jumok.lens.html import PAGE_FILES
 
-TEXTS = st.text(st.characters(exclude_categories=("Cs", "Cc"), exclude_characters="<>·"), max_size=12)
+ANY = st.characters(exclude_categories=("Cs", "Cc"), exclude_characters="<>·")
+TEXTS = st.text(ANY | st.sampled_from("넌가힣é日🦊a"), max_size=12)
 BYTES = st.lists(st.binary(min_size=1, max_size=3), max_size=9)
 
 
