@@ -6,7 +6,7 @@ import subprocess
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from jumok.config import TokenizerConfig
@@ -37,6 +37,7 @@ def cut(text, places):
     return [whole[first:last] for first, last in pairwise(at)]
 
 
+@example("넌넌é🦊🦊", [1, 4, 7, 9, 13])
 @given(TEXTS, st.lists(st.integers(0, 99), max_size=9))
 def test_a_text_cut_anywhere_can_be_read(text, places):
     labels = labels_of(cut(text, places))
@@ -72,6 +73,7 @@ def test_pages_have_the_same_rule(tmp_path):
         cases.extend([labels_of(pieces), labels_of(cut(text, places))])
 
     collect()
+    cases.append(labels_of(cut("넌넌é🦊🦊", [1, 4, 7, 9, 13])))
     shutil.copy(PAGE_FILES / "labels.js", tmp_path / "labels.mjs")
     (tmp_path / "run.mjs").write_text(
         'import { readFileSync } from "fs"; import { readableLabels } from "./labels.mjs";'
