@@ -2,6 +2,8 @@
 
 import typer
 
+from jumok.cli.display import say
+
 
 def cache(
     clear: bool = typer.Option(False, "--clear", help="Remove everything in the cache; it is made again when needed."),
@@ -11,9 +13,10 @@ def cache(
     Example: [bold]jumok cache --clear[/bold]
     """
     from jumok.cache import cache_entries, cache_root, cache_size, clear_cache
+    from jumok.errors import counted
 
     if clear:
         freed = clear_cache()
-        typer.echo(f"{freed / 1e6:,.1f} MB freed in {cache_root()}")
+        say(f"{freed / 1e6:,.1f} MB freed in {cache_root()}")
         return
-    typer.echo(f"{cache_root()}: {len(list(cache_entries()))} entries, {cache_size() / 1e6:,.1f} MB")
+    say(f"{cache_root()}: {counted(len(list(cache_entries())), 'entry', 'entries')}, {cache_size() / 1e6:,.1f} MB")

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 import typer
 
 from jumok.cli.decoding_options import decoding_given
-from jumok.cli.display import bar, error_console, run_folders
+from jumok.cli.display import bar, error_console, padded, run_folders, say
+from jumok.errors import are, counted
+from jumok.texts import localized_word
 
 if TYPE_CHECKING:
     from jumok.api import Comparison, RunResult
@@ -70,27 +72,31 @@ def compare(
         if markdown:
             typer.echo(markdown_table(comparison))
         else:
-            typer.echo(f"{label} ({split if source is None else 'files'}), {comparison.sentences:,} sentences")
+            say(f"{label} ({split if source is None else 'files'}), {counted(comparison.sentences, 'sentence')}")
             typer.echo(plain_table(comparison))
-        typer.echo("\n" + "\n".join(notes(comparison)))
+        say("\n" + "\n".join(notes(comparison)))
 
 
 def plain_table(comparison: "Comparison") -> str:
     """Return the table in columns; lines are as long as they need to be, whatever the terminal."""
     from rich.cells import cell_len
 
-    rows = [list(COLUMNS), *map(cells, comparison.runs)]
+    rows = [[localized_word(column) for column in COLUMNS], *map(cells, comparison.runs)]
     widths = [max(cell_len(row[column]) for row in rows) for column in range(len(COLUMNS))]
     lines = []
     for first, *rest in rows:
-        name = first + " " * (widths[0] - cell_len(first))
-        lines.append("  ".join([name, *(text.rjust(width) for text, width in zip(rest, widths[1:], strict=True))]))
+        figures = (padded(text, width, right=True) for text, width in zip(rest, widths[1:], strict=True))
+        lines.append("  ".join([padded(first, widths[0]), *figures]))
     return "\n".join(lines)
 
 
 def markdown_table(comparison: "Comparison") -> str:
     """Return the table as Markdown."""
-    rows = [list(COLUMNS), ["---"] + ["---:"] * (len(COLUMNS) - 1), *map(cells, comparison.runs)]
+    rows = [
+        [localized_word(column) for column in COLUMNS],
+        ["---"] + ["---:"] * (len(COLUMNS) - 1),
+        *map(cells, comparison.runs),
+    ]
     return "\n".join("| " + " | ".join(text.replace("|", r"\|") for text in row) + " |" for row in rows)
 
 
@@ -119,8 +125,8 @@ def notes(comparison: "Comparison") -> list[str]:
     """Return what a reader must know to read the table."""
     baseline, longest = comparison.runs[0], comparison.runs[0].by_length[-1]
     lines = [
-        f"longest fifth: BLEU of the {longest.sentences:,} sources of {longest.shortest} to {longest.longest} words; "
-        f"beam {baseline.decoding['beam']}; {comparison.threads} {'thread' if comparison.threads == 1 else 'threads'}",
+        f"longest fifth: BLEU of the {counted(longest.sentences, 'source')} of {longest.shortest} to {longest.longest} words; "
+        f"beam {baseline.decoding['beam']}; {counted(comparison.threads, 'thread')}",
         f"±: 95 % interval; p: paired bootstrap against {baseline.name}; under 0.05 the difference is hardly chance",
     ]
     for key, values in comparison.decoding_differences.items():
@@ -130,7 +136,7 @@ def notes(comparison: "Comparison") -> list[str]:
             + ("; --beam makes them alike" if key == "beam" else "")
         )
     lines += [
-        f"{run.name}: {run.cut:,} sources are longer than the model takes and were cut"
+        f"{run.name}: {counted(run.cut, 'source')} {are(run.cut)} longer than the model takes and were cut"
         for run in comparison.runs
         if run.cut
     ]

@@ -1,11 +1,16 @@
 """What the commands share: consoles, progress, warnings, completion of names."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import typer
+from rich.cells import cell_len
 from rich.console import Console
+from rich.text import Text
+
+from jumok.texts import localized, localized_word
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -20,14 +25,52 @@ def standard_console() -> Console:
     return Console(highlight=False, emoji=False, markup=False)
 
 
-def print_table(table: "Table") -> None:
-    """Print a table as wide as its contents: a terminal wraps lines, but figures must not be cut off."""
+def say(text: str) -> None:
+    """Print a message of ours to standard output, in the language that is spoken."""
+    typer.echo(localized(text))
+
+
+def padded(text: str, width: int, *, right: bool = False) -> str:
+    """Return text with blanks to its left or right; a Hangul syllable is two columns wide."""
+    blanks = " " * (width - cell_len(text))
+    return blanks + text if right else text + blanks
+
+
+def print_table(table: "Table", *, as_given: Collection[str] = ()) -> None:
+    """Print a table as wide as its contents: a terminal wraps lines, but figures must not be cut off.
+
+    Its headings are in the language that is spoken, but for users' own words.
+    """
+    for column in table.columns:
+        if isinstance(column.header, str) and column.header not in as_given:
+            column.header = localized_word(column.header)
     Console(highlight=False, emoji=False, markup=False, width=WIDEST).print(table)
+
+
+class LocalConsole(Console):
+    """A console for messages: plain strings are in the language that is spoken, rich's Text is as it is."""
+
+    def print(self, *objects: Any, **settings: Any) -> None:
+        """Print messages."""
+        super().print(*(localized(one) if isinstance(one, str) else one for one in objects), **settings)
 
 
 def error_console() -> Console:
     """Return the console for progress and messages: the error stream."""
-    return Console(stderr=True, emoji=False)
+    return LocalConsole(stderr=True, emoji=False)
+
+
+def mend_wrapping() -> None:
+    """Let rich count columns, not letters, where it drops the blanks at a line's end: Hangul takes two columns each.
+
+    Without this (rich 15) a line that ends in Hangul keeps its blank, is too wide by it, and loses its last syllable.
+    """
+
+    def rstrip_end(text: Text, size: int) -> None:
+        if text.cell_len > size:
+            text.right_crop(min(text.cell_len - size, len(text.plain) - len(text.plain.rstrip())))
+
+    setattr(Text, "rstrip_end", rstrip_end)  # noqa: B010 - mypy forbids the assignment
 
 
 def recipe_names(incomplete: str) -> list[str]:
@@ -47,8 +90,9 @@ def warn_on(console: Console, *, lines_before: int = 0, begin: str = "") -> "Cal
     """Return what prints a notice as a warning, its line counted on from the lines that came before the call."""
 
     def warn(notice: "Notice") -> None:
-        text = f"{begin}warning: {notice.after(lines_before)}"
-        console.print(text, highlight=False, markup=False, soft_wrap=True)
+        console.print(
+            begin + localized(f"warning: {notice.after(lines_before)}"), highlight=False, markup=False, soft_wrap=True
+        )
 
     return warn
 
@@ -62,12 +106,12 @@ def counting(console: Console) -> Iterator[Callable[[str, int], None]]:
         def say(what: str, done: int) -> None:
             if what not in said:
                 said.add(what)
-                console.print(f"{what} …", highlight=False)
+                console.print(f"{localized_word(what)} …", highlight=False)
 
         yield say
         return
     with console.status("") as status:
-        yield lambda what, done: status.update(f"{what} … {done:,}")
+        yield lambda what, done: status.update(f"{localized_word(what)} … {done:,}")
 
 
 @contextmanager
@@ -80,5 +124,5 @@ def bar(console: Console, what: str, total: int | None) -> Iterator[Callable[[in
 
     # Without redirect_stdout=False a bar on the error stream would swallow what is written to standard output.
     with Progress(console=console, transient=True, redirect_stdout=False, redirect_stderr=False) as progress:
-        task = progress.add_task(what, total=total)
+        task = progress.add_task(localized_word(what), total=total)
         yield lambda more: progress.advance(task, more)

@@ -6,7 +6,7 @@ from pathlib import Path
 import typer
 
 from jumok.cli.decoding_options import decoding_given
-from jumok.cli.display import bar, error_console, print_table, run_folders
+from jumok.cli.display import bar, error_console, print_table, run_folders, say
 
 
 def evaluate(
@@ -53,11 +53,11 @@ def evaluate(
     for label, scores in results.items():
         report = make_report(label, split if source is None else "files", scores)
         for line in report.lines:
-            typer.echo(line)
+            say(line)
         if report.table is not None:
             table = Table(*report.table.headings, box=None, padding=(0, 2))
             for row in report.table.rows:
                 table.add_row(*row)
-            print_table(table)
+            print_table(table, as_given=scores.get("labels", ()))
         for line in report.footnotes:
-            typer.echo(line)
+            say(line)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import typer
 
-from jumok.cli.display import bar, error_console, run_folders
+from jumok.cli.display import bar, error_console, run_folders, say
 
 
 def export(
@@ -28,8 +28,8 @@ def export(
     from jumok import api
 
     with bar(error_console(), "comparing", None) as advance:
-        parity = api.export(run, folder, to=to, source=source, data=data, checkpoint=checkpoint, progress=advance)
-    typer.echo(f"{folder}: {run} for {to}")
-    typer.echo(str(parity))
+        parity = api.export_model(run, folder, to=to, source=source, data=data, checkpoint=checkpoint, progress=advance)
+    say(f"{folder}: {run} for {to}")
+    say(str(parity))
     if to == "ctranslate2":
-        typer.echo(f'Use it:    jumok translate {folder} "…"')
+        say(f'Use it:    jumok translate {folder} "…"')

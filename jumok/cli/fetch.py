@@ -17,7 +17,7 @@ def fetch(
     from rich.progress import Progress
 
     from jumok import api
-    from jumok.cli.display import error_console
+    from jumok.cli.display import error_console, say
 
     console = error_console()
     with Progress(console=console, disable=not console.is_terminal) as progress:
@@ -29,5 +29,5 @@ def fetch(
             progress.update(tasks[file], completed=done)
 
         fetched = api.fetch(name, folder, base_url=base_url, progress=show)
-    typer.echo(f"{name} is in {fetched.folder}")
-    typer.echo(f"licence: {fetched.licence}")
+    say(f"{name} is in {fetched.folder}")
+    say(f"licence: {fetched.licence}")

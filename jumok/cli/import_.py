@@ -4,12 +4,12 @@ from pathlib import Path
 
 import typer
 
-from jumok.cli.display import run_folders
+from jumok.cli.display import run_folders, say
 
 
 def import_(
     folder: Path = typer.Argument(
-        ..., help="A local folder that save_pretrained wrote: GPT-2, BERT, ViT, Swin or Marian."
+        ..., help="A local folder that save_pretrained or jumok export wrote: GPT-2, BERT, ViT, Swin or Marian."
     ),
     run: Path = typer.Argument(..., help="The run's folder to make.", autocompletion=run_folders),
 ) -> None:
@@ -20,7 +20,7 @@ def import_(
     from jumok import api
 
     predictor, missing = api.import_model(folder, run)
-    typer.echo(f"{run}: {predictor.run.recipe.model.name}, {predictor.parameters:,} parameters, from {folder}")
+    say(f"{run}: {predictor.run.recipe.model.name}, {predictor.parameters:,} parameters, from {folder}")
     if missing:
-        typer.echo(f"not in the folder, started afresh: {', '.join(missing)}")
-    typer.echo(f'Use it:    jumok {predictor.verb} {run} "…"')
+        say(f"not in the folder, started afresh: {', '.join(missing)}")
+    say(f'Use it:    jumok {predictor.verb} {run} "…"')

@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from jumok.cli.display import standard_console
+from jumok.cli.display import say, standard_console
+from jumok.texts import localized, localized_word
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,29 +22,35 @@ def list_inventory(
 
     from rich.table import Table
 
-    from jumok.catalogue import DATASETS, MODELS, SHIPPED, TASKS
+    from jumok.catalogue import DATASETS, MODELS, SHIPPED, TASKS, registered
     from jumok.config.recipe import shipped_recipes
 
-    groups = {
-        "models": {name: entry.summary for name, entry in MODELS.items()},
-        "tasks": {name: entry.summary for name, entry in TASKS.items()},
+    inventory = {
+        "models": {name: entry.summary for name, entry in MODELS.items()} | registered("models"),
+        "tasks": {name: entry.summary for name, entry in TASKS.items()} | registered("tasks"),
         "data sets": {name: entry.summary for name, entry in DATASETS.items()},
         "recipes": {name: summary(path) for name, path in shipped_recipes().items()},
     }
     if SHIPPED:
-        groups["shipped models"] = {name: entry.summary for name, entry in SHIPPED.items()}
+        inventory["shipped models"] = {name: entry.summary for name, entry in SHIPPED.items()}
     if as_json:
-        typer.echo(json.dumps(groups, ensure_ascii=False, indent=1))
+        typer.echo(json.dumps(inventory, ensure_ascii=False, indent=1))
         return
     console = standard_console()
-    for title, entries in groups.items():
+    for title, entries in inventory.items():
         table = Table(
-            title=title, title_justify="left", title_style="bold", show_header=False, box=None, padding=(0, 2)
+            title=localized_word(title),
+            title_justify="left",
+            title_style="bold",
+            show_header=False,
+            box=None,
+            padding=(0, 2),
         )
         for name, text in entries.items():
-            table.add_row(name, text)
+            table.add_row(name, localized(text))
         console.print(table)
         console.print()
+    say("jumok recipe NAME prints a recipe, jumok recipe --presets the sizes that models have by name.")
 
 
 def summary(recipe: "Path") -> str:

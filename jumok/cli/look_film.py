@@ -3,10 +3,9 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
-
-from jumok.cli.display import print_table, standard_console
+from jumok.cli.display import print_table, say, standard_console
 from jumok.cli.look_page import save_page
+from jumok.texts import localized_word
 
 if TYPE_CHECKING:
     from jumok.api import Film
@@ -32,7 +31,7 @@ def _tell(film: "Film", *, layer: int | None, head: int | None) -> None:
     from jumok import api
 
     console, last = standard_console(), film.frames[-1].shots[0]
-    console.print(f"{last.source}\nreference: {last.reference}\n", soft_wrap=True)
+    console.print(f"{last.source}\n{localized_word('reference')}: {last.reference}\n", soft_wrap=True)
     table = Table("step", film.score, "entropy", "on the end", "translation", box=None, pad_edge=False)
     for column in table.columns[:-1]:
         column.justify = "right"
@@ -42,7 +41,7 @@ def _tell(film: "Film", *, layer: int | None, head: int | None) -> None:
         table.add_row(f"{frame.step:,}", score, f"{shot.entropy:.2f}", f"{shot.on_end:.1%}", shot.translation)
     print_table(table)
     found = api.alignment_of(last.record, layer=layer, head=head)
-    console.print(f"\nstep {film.frames[-1].step:,}, {found.title}\n")
+    say(f"\nstep {film.frames[-1].step:,}, {found.title}\n")
     console.print(found.draw(colour=console.is_terminal), soft_wrap=True)
     if len(film.frames[-1].shots) > 1:
-        typer.echo(f"This is the first of {len(film.frames[-1].shots)} sentences; --open or --html FILE shows all.")
+        say(f"This is the first of {len(film.frames[-1].shots)} sentences; --open or --html FILE shows all.")

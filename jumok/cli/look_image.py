@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from jumok.cli.display import standard_console
+from jumok.cli.display import say, standard_console
 from jumok.cli.look_page import Wanted, save_page
 
 if TYPE_CHECKING:
@@ -36,9 +36,9 @@ def show(explanation: "ImageExplanation", file: Path, wanted: Wanted) -> None:
     """Show one run's heat map in the terminal or as a PNG, or print its numbers."""
     summary, png = explanation.summary, wanted.png
     if not explanation.record.maps:
-        typer.echo(f"{file}: {summary}\n{explanation.note}")
+        say(f"{file}: {summary}\n{explanation.note}")
         if png is not None and explanation.save_mixing_png(png):
-            typer.echo(f"how it mixes them: {png}")
+            say(f"how it mixes them: {png}")
         return
     found = explanation.heat_map(kind=wanted.kind, layer=wanted.layer, head=wanted.head)
     if wanted.as_json:
@@ -50,11 +50,11 @@ def show(explanation: "ImageExplanation", file: Path, wanted: Wanted) -> None:
         }
         typer.echo(json.dumps(told, ensure_ascii=False))
         return
-    typer.echo(f"{file}: {summary}")
+    say(f"{file}: {summary}")
     if png is not None:
         found.save_png(png, caption=summary)
-        typer.echo(f"{found.title}: {png}")
+        say(f"{found.title}: {png}")
     elif not wanted.page:
         console = standard_console()
-        typer.echo(f"{found.title}\n")
+        say(f"{found.title}\n")
         console.print(found.draw(colour=console.is_terminal), soft_wrap=True)

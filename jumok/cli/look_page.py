@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
+from jumok.cli.display import say
 
 if TYPE_CHECKING:
     from jumok.api import Page
@@ -46,6 +46,6 @@ def save_page(page: "Page", path: Path | None, *, opened: bool) -> None:
         with tempfile.NamedTemporaryFile(prefix="jumok-", suffix=".html", delete=False) as file:
             path = Path(file.name)
     page.save(path)
-    typer.echo(f"page: {path} ({path.stat().st_size / 1000:,.0f} kB)")
+    say(f"page: {path} ({path.stat().st_size / 1000:,.0f} kB)")
     if opened and not webbrowser.open(path.absolute().as_uri()):
-        typer.echo("there is no browser here to open it in; open the file in yours")
+        say("there is no browser here to open it in; open the file in yours")

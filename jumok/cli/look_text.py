@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from jumok.cli.display import error_console, print_table, standard_console, warn_on
+from jumok.cli.display import error_console, print_table, say, standard_console, warn_on
 from jumok.cli.look_page import Wanted, save_page
 
 if TYPE_CHECKING:
@@ -75,9 +75,9 @@ def show(
     console.print(said, soft_wrap=True)
     if wanted.png is not None:
         found.save_png(wanted.png)
-        console.print(f"{found.title}: {wanted.png}", soft_wrap=True)
+        say(f"{found.title}: {wanted.png}")
     elif not wanted.page:
-        console.print(f"{found.title}\n")
+        say(f"{found.title}\n")
         console.print(found.draw(colour=console.is_terminal), soft_wrap=True)
     if worth:
         _tell_worth(worth)
@@ -89,7 +89,8 @@ def _tell_without_attention(explanation: "Explanation", said: str, *, name: str,
         found = {"text": explanation.answer.text, "weights": None, "note": explanation.note}
         typer.echo(json.dumps(({"run": name} if name else {}) | found, ensure_ascii=False))
         return
-    typer.echo(f"{said}\n{explanation.note}")
+    typer.echo(said)
+    say(explanation.note)
     _tell_choices(explanation.choices)
 
 
@@ -116,10 +117,10 @@ def _tell_worth(worth: "Sequence[HeadWorth]") -> None:
     for one in worth[:DEAREST]:
         figures = f"{one.lost:+.3f}", f"{one.strongest:.2f}", f"{one.entropy:.2f}"
         table.add_row(one.kind, str(one.layer + 1), str(one.head + 1), *figures)
-    typer.echo("What the answer's log-probability loses without each head, dearest first:")
+    say("What the answer's log-probability loses without each head, dearest first:")
     print_table(table)
     if len(worth) > DEAREST:
-        typer.echo(f"… and {len(worth) - DEAREST} more that lose less")
+        say(f"… and {len(worth) - DEAREST} more that lose less")
 
 
 def _as_json(explanation: "Explanation", found: "Alignment", worth: "Sequence[HeadWorth]", *, name: str) -> None:

@@ -11,6 +11,7 @@ from jumok.cli.check import check
 from jumok.cli.classify import classify
 from jumok.cli.compare import compare
 from jumok.cli.decoding_options import decoding_command
+from jumok.cli.display import mend_wrapping
 from jumok.cli.evaluate import evaluate
 from jumok.cli.export import export
 from jumok.cli.fetch import fetch
@@ -18,11 +19,15 @@ from jumok.cli.fill import fill
 from jumok.cli.generate import generate
 from jumok.cli.import_ import import_
 from jumok.cli.list import list_inventory
+from jumok.cli.local_help import UsageError, localize, show_usage_error
 from jumok.cli.look import look
 from jumok.cli.new import new
+from jumok.cli.recipe import recipe
+from jumok.cli.sample import sample
 from jumok.cli.schema import schema
 from jumok.cli.train import train
 from jumok.cli.translate import translate
+from jumok.texts import LANGUAGES, language, localized, localized_word, speak
 
 app = typer.Typer(
     name="jumok",
@@ -37,12 +42,14 @@ app.command("list")(list_inventory)
 app.command()(check)
 app.command()(train)
 app.command()(new)
+app.command()(recipe)
+app.command()(sample)
 app.command(cls=decoding_command("beam", "length_penalty", "shortlist"))(evaluate)
 app.command(cls=decoding_command("beam"))(compare)
 app.command(cls=decoding_command(without=("stop",)))(translate)
-app.command(cls=decoding_command("temperature", "top_k", "top_p", "min_p", "repetition_penalty", "stop", "seed"))(
-    generate
-)
+app.command(
+    cls=decoding_command("temperature", "top_k", "top_p", "min_p", "repetition_penalty", "stop", "seed", "max_length")
+)(generate)
 app.command()(classify)
 app.command()(fill)
 app.command(cls=decoding_command("beam"))(look)
@@ -51,6 +58,7 @@ app.command()(export)
 app.command()(fetch)
 app.command()(cache)
 app.command()(schema)
+localize(app)
 
 
 def version(wanted: bool) -> None:
@@ -62,11 +70,45 @@ def version(wanted: bool) -> None:
         raise typer.Exit
 
 
+def take_language(arguments: list[str]) -> list[str]:
+    """Speak the language of --lang, wherever it stands before a lone --, and return the other arguments."""
+    from jumok.errors import ConfigError
+
+    rest = list(arguments)
+    end = rest.index("--") if "--" in rest else len(rest)
+    for place, argument in enumerate(rest[:end]):
+        name, given, value = argument.partition("=")
+        if name == "--lang":
+            value = value if given else "".join(rest[place + 1 : place + 2])
+            if value not in LANGUAGES:
+                raise ConfigError(f"--lang {value}: must be {' or '.join(LANGUAGES)}")
+            speak(value)
+            del rest[place : place + (1 if given else 2)]
+            return take_language(rest)
+    return rest
+
+
+def can_be_written(text: str) -> bool:
+    """Return whether both output streams can write a text: not every terminal knows Hangul."""
+    try:
+        for stream in (sys.stdout, sys.stderr):
+            text.encode(stream.encoding or "utf-8")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
 @app.callback()
 def root(
     show_version: bool = typer.Option(False, "--version", callback=version, is_eager=True, help="Print the version."),
+    spoken: str = typer.Option(
+        "",
+        "--lang",
+        metavar="en|ko",
+        help="The language of help and messages, before or after the command; JUMOK_LANG or the system's otherwise.",
+    ),
 ) -> None:
-    """Hold the options that every command shares."""
+    """Hold the options that every command shares; main() takes --lang before they are read."""
 
 
 def main() -> None:
@@ -76,13 +118,21 @@ def main() -> None:
     # Importing torch makes a million objects that stay: looking for garbage among them takes a tenth of the start-up.
     gc.set_threshold(50_000, 20, 50)
     try:
-        app(prog_name="jumok")  # as `python -m jumok`, too
+        arguments = take_language(sys.argv[1:])
+        if not can_be_written(LANGUAGES[language()]):
+            speak("en")
+        if language() != "en":
+            mend_wrapping()
+        sys.exit(app(arguments, prog_name="jumok", standalone_mode=False))  # as `python -m jumok`, too
     except JumokError as error:
-        first, *rest = str(error).splitlines() or [""]
+        first, *rest = localized(str(error)).splitlines() or [""]
         print("\n".join([f"jumok: {first}", *(f"       {line}" for line in rest)]), file=sys.stderr)
         sys.exit(2)
-    except KeyboardInterrupt:
-        print("jumok: stopped", file=sys.stderr)
+    except UsageError as error:
+        show_usage_error(error)
+        sys.exit(error.exit_code)
+    except (KeyboardInterrupt, typer.Abort):
+        print(f"jumok: {localized_word('stopped')}", file=sys.stderr)
         sys.exit(130)
     except BrokenPipeError:  # the reader of our output left, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,6 +1,10 @@
 """`jumok schema`: the JSON schema of recipes, for editors."""
 
+from typing import Any
+
 import typer
+
+from jumok.texts import localized
 
 
 def schema() -> None:
@@ -12,4 +16,14 @@ def schema() -> None:
 
     from jumok import api
 
-    typer.echo(json.dumps(api.recipe_schema(), indent=1, ensure_ascii=False))
+    typer.echo(json.dumps(described(api.recipe_schema()), indent=1, ensure_ascii=False))
+
+
+def described(part: Any) -> Any:
+    """Return a part of the schema with its descriptions, which editors show, in the language that is spoken."""
+    if isinstance(part, dict):
+        return {
+            name: localized(inner) if name == "description" and isinstance(inner, str) else described(inner)
+            for name, inner in part.items()
+        }
+    return [described(inner) for inner in part] if isinstance(part, list) else part

@@ -25,7 +25,8 @@ def shown_layers(record: AttentionRecord) -> list[LayerDetails]:
     for found in record.maps:
         if found.details is not None:
             tokens[_layer_of(found)] = len(found.queries)
-    layers = {layer.path: layer for layer in reversed(record.layers) if layer.path in tokens}
+    whole = [one for one in record.layers if one.path in tokens and one.before.shape[-2] >= tokens[one.path]]
+    layers = {layer.path: layer for layer in reversed(whole)}  # of several calls, the first
     return [_cut(layer, tokens[path]) for path, layer in reversed(layers.items())]
 
 

@@ -1,6 +1,6 @@
-"""What a person sees of a training run: a live bar on a terminal, plain lines in a log file.
+"""What a person sees of a training run: a live bar on a terminal or in a notebook, plain lines in a log file.
 
-trainer → Reporter → terminal | log file | TensorBoard (where installed)
+trainer → Reporter → terminal | notebook | log file | TensorBoard (where installed)
 """
 
 import math
@@ -8,10 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+from rich.progress import BarColumn, MofNCompleteColumn, ProgressColumn, Task, TaskID, TextColumn
 from rich.progress import Progress as Bar
+from rich.text import Text
 
+from jumok.texts import localized, localized_word
 from jumok.training.memory import peak_memory, peak_memory_of_children
+from jumok.training.notebook import NotebookBar
 
 if TYPE_CHECKING:
     from jumok.config import TrainingConfig
@@ -28,6 +31,14 @@ def duration(seconds: float) -> str:
     return f"{seconds // 3600} h {seconds % 3600 // 60:02d} min"
 
 
+class StatusColumn(ProgressColumn):
+    """The newest figures, in the language that is spoken: found when they are drawn, not at every step."""
+
+    def render(self, task: Task) -> Text:
+        """Return the status of a task."""
+        return Text(localized(task.fields["status"]))
+
+
 class Reporter:
     """Show a run on a console; without a terminal, one plain line per event."""
 
@@ -36,7 +47,7 @@ class Reporter:
     ) -> None:
         self.console, self.unit = console, unit  # what the loss is counted over
         self.perplexity = perplexity  # whether the loss has one
-        self.bar: Bar | None = None
+        self.bar: Bar | NotebookBar | None = None
         self.run = run
         self.board: Any = None
         self.steps = 0
@@ -48,42 +59,45 @@ class Reporter:
         self.steps = config.steps
         self.began = (state.step, state.seconds, state.target_tokens)
         self.board = _tensorboard(self.run, after=state.step)
-        if self.console.is_terminal:
+        self.task = TaskID(0)
+        if self.console.is_jupyter and not self.console.quiet:
+            self.bar = NotebookBar(config.steps, state.step)
+        elif self.console.is_terminal:
             columns = (
-                TextColumn("step"),
+                TextColumn(localized_word("step")),
                 MofNCompleteColumn(),
                 BarColumn(bar_width=None),
-                TextColumn("{task.fields[status]}"),
+                StatusColumn(),
             )
-            self.bar = Bar(*columns, console=self.console)
-            self.task = self.bar.add_task("train", total=config.steps, completed=state.step, status="")
-            self.bar.start()
+            self.bar = bar = Bar(*columns, console=self.console)
+            self.task = bar.add_task("train", total=config.steps, completed=state.step, status="")
+            bar.start()
 
     def step(self, state: "TrainingState") -> None:
         """Move the bar."""
         self.pace = self._pace(state)
         if self.bar is not None:
-            self.bar.update(self.task, completed=state.step, status=self.learned + self.pace)
+            self.bar.update(self.task, completed=state.step, status=self._status())
+
+    def _status(self) -> str:
+        """Return the newest loss and the pace, as far as they are known."""
+        return " · ".join(filter(None, (self.learned, self.pace)))
 
     def _pace(self, state: "TrainingState") -> str:
         steps = state.step - self.began[0]
         seconds = max(state.seconds - self.began[1], 1e-9)
         speed = (state.target_tokens - self.began[2]) / seconds
         left = (self.steps - state.step) * seconds / max(steps, 1)
-        return f"{speed:,.0f} {self.unit.split()[-1]}/s · {duration(left)} left"
+        return " · ".join([f"{speed:,.0f} {self.unit.split()[-1]}/s", f"{duration(left)} left"])
 
     def log(self, row: dict[str, Any]) -> None:
         """Show a line of the log."""
         loss, rate = row["loss"], row["learning_rate"]
         words = f" · perplexity {math.exp(min(row.get('nll', loss), 50.0)):,.2f}" if self.perplexity else ""
-        self.learned = f"loss {loss:.3f}{words} · lr {rate:.2e} · "
-        text = self.learned + self.pace
+        self.learned = f"loss {loss:.3f}{words} · lr {rate:.2e}"
+        text = self._status()
         if self.bar is None:
-            self.console.print(
-                f"step {row['step']:,}/{self.steps:,} · epoch {row['epoch'] + 1} · {text}",
-                highlight=False,
-                soft_wrap=True,
-            )
+            self.note(f"step {row['step']:,}/{self.steps:,} · epoch {row['epoch'] + 1} · {text}")
         else:
             self.bar.update(self.task, status=text)
         if self.board is not None:
@@ -98,6 +112,8 @@ class Reporter:
 
     def evaluation(self, row: dict[str, Any], samples: list[dict[str, str]]) -> None:
         """Show the scores, whether they are the best, and sample answers."""
+        if self.bar is not None:
+            self.bar.update(self.task, status=self.learned + self.pace)
         scores = " · ".join(
             f"{name} {value:.4g}" for name, value in row["evaluation"].items() if isinstance(value, int | float)
         )
@@ -105,7 +121,7 @@ class Reporter:
         self.note(f"step {row['step']:,} · val: {scores}{mark} ({duration(row['evaluation_seconds'])})")
         for sample in samples:
             for name, text in sample.items():
-                self.note(f"    {name:<9} {_printable(text)}")
+                self.console.print(Text(f"    {name:<9} {_printable(text)}"), soft_wrap=True)
         if self.board is not None:
             for name, value in row["evaluation"].items():
                 if isinstance(value, int | float):
@@ -113,7 +129,7 @@ class Reporter:
 
     def note(self, text: str) -> None:
         """Show a line above the bar."""
-        self.console.print(text, markup=False, emoji=False, highlight=False, soft_wrap=True)
+        self.console.print(localized(text), markup=False, emoji=False, highlight=False, soft_wrap=True)
 
     def end(self, state: "TrainingState", config: "TrainingConfig", *, stopped: bool, workers: int = 1) -> None:
         """Close the display."""

@@ -15,9 +15,10 @@ from jumok.models.mixer import Mixer
 from jumok.texts import LANGUAGES, catalogue
 
 # What Python puts into pages, beside the texts of their own files.
-SIDES = ("source", "output", "output so far", "reference", "queries", "keys", "patches")
+SIDES = ("source", "output", "output so far", "reference", "queries", "keys", "patches", "text")
 FROM_PYTHON = {
     *SIDES,
+    "a record of attention",  # lens/view_of_record.py
     html.FOOTER,
     image_page.FOOTER,
     film_page.FOOTER,

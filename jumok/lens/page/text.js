@@ -14,7 +14,7 @@ import { titleOf } from "./selection.js";
 import { makeState } from "./state.js";
 import { StepByStep } from "./step_by_step.js";
 import { makeTabs, showTab } from "./tabs.js";
-import { followLanguage, say } from "./texts.js";
+import { followLanguage, say, translated } from "./texts.js";
 import { startPage } from "./unpacking.js";
 import { WeightMap } from "./weight_map.js";
 import { Words } from "./words.js";
@@ -40,13 +40,13 @@ function start({ words: opensWithWords, ...data }, arrays) {
     // A text that only looks at itself is read below, and needs no heading beside.
     const isAlone = !run.written && run.maps.every((map) => map.queries === map.keys) && run.maps.length > 0;
     find("source").textContent = isAlone && run.answer ? "" : run.source;
-    find("answer").textContent = run.answer || (run.source ? "" : run.name);
+    find("answer").textContent = run.answer || (run.source ? "" : translated(run.name));
     find("selection").textContent = selection.matrix ? titleOf(selection) : "";
     find("classes").replaceChildren(...classBars(run.classes));
     showControls(find("controls"), state);
     words.show(selection);
     slider.max = selection.queries.length;
-    find("writing").hidden = !(selection.writes && run.written);
+    find("writing").hidden = !(run.written && selection.querySide === run.sides[run.output]);
     const { tab } = settings;
     showTab(panels, tab, FIGURES.includes(tab) && (selection.matrix || tab === "positions"));
   };
