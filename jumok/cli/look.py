@@ -46,6 +46,9 @@ def look(
         None, "--html", help="Write a page of all layers and heads to this one file: text or image."
     ),
     open_page: bool = typer.Option(False, "--open", help="Open the page in the browser."),
+    matrices: bool = typer.Option(
+        False, "--matrices", help="The page also has the layers' matrices, to fold out under Step by step."
+    ),
     png: Path | None = typer.Option(None, "--png", help="Draw it to this file instead."),
     as_json: bool = typer.Option(False, "--json", help="Print the weights as JSON."),
 ) -> None:
@@ -86,6 +89,8 @@ def look(
     decoding = decoding_given(context)
     if html is not None:
         check_can_write(html)
+    if matrices and (film or not (open_page or html is not None)):
+        raise ConfigError("--matrices is for the page of a text or an image: add --html FILE or --open")
     if film:
         if len(given) > 1:
             raise ConfigError(f"--film is of one run and needs no text, '{given[1]}' is given: jumok look RUN --film")
@@ -111,7 +116,15 @@ def look(
         verbs = ", ".join(dict.fromkeys(one.verb for one in predictors))
         raise ConfigError(f"the runs are for different commands ({verbs}); look at one kind at a time")
     wanted = Wanted(
-        kind=kind, layer=layer, head=head, checkpoint=checkpoint, png=png, html=html, opened=open_page, as_json=as_json
+        kind=kind,
+        layer=layer,
+        head=head,
+        checkpoint=checkpoint,
+        png=png,
+        html=html,
+        opened=open_page,
+        as_json=as_json,
+        matrices=matrices or None,
     )
     if predictors[0].explains == "image":
         if to or target is not None or decoding or importance or words is not None:

@@ -30,7 +30,7 @@ def look_at_text(runs: Mapping[str, str], text: str, wanted: Wanted, asked: "Loo
         show(shown, text, wanted, name=name if len(runs) > 1 else "")
         views.append(explanation.view(name))
     if wanted.page:
-        save_page(api.make_page(views, words=words), wanted.html, opened=wanted.opened)
+        save_page(api.make_page(views, words=words, matrices=wanted.matrices), wanted.html, opened=wanted.opened)
 
 
 def show(explanation: "Explanation[Any]", text: str, wanted: Wanted, *, name: str = "") -> None:

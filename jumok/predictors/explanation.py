@@ -150,9 +150,9 @@ class Explanation(Shown, Generic[AnswerT]):
             worth=[(head.path, head.head, head.lost, head.strongest) for head in worth or self.worth],
         )
 
-    def page(self) -> Page:
-        """Return the page that shows this."""
-        return make_page([self.view()])
+    def page(self, *, matrices: bool | None = None, lang: str | None = None) -> Page:
+        """Return the page that shows this; matrices and lang as in jumok.lens.html.make_page."""
+        return make_page([self.view()], matrices=matrices, lang=lang)
 
 
 @dataclass(frozen=True, repr=False)

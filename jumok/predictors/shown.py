@@ -9,8 +9,8 @@ class Shown(ABC):
     """Something that a page shows."""
 
     @abstractmethod
-    def page(self) -> Page:
-        """Return the page that shows this."""
+    def page(self, *, matrices: bool | None = None, lang: str | None = None) -> Page:
+        """Return the page that shows this; matrices and lang as in jumok.lens.html.make_page."""
 
     def _repr_html_(self) -> str:
         """Show the page in a notebook."""

@@ -14,6 +14,7 @@ import torch
 from jumok.config.recipe import Overrides, Recipe, RecipeSource
 from jumok.data.corpora import ProgressCallback
 from jumok.errors import counted
+from jumok.inspection.labels import readable_labels
 from jumok.runs.device import choose_device
 from jumok.runs.job import Prepared, path_of, prepare, silent
 from jumok.runs.starting import read_recipe
@@ -80,7 +81,7 @@ def examine(ready: Prepared[ModelT, BatchT]) -> CheckReport:
         counted=task.unit,
         counts=survey.counts,
         lengths=survey.lengths,
-        samples=survey.samples,
+        samples=[tuple(map(readable_labels, sample)) for sample in survey.samples],
         vocabularies=survey.vocabularies,
         unknown=survey.unknown,
         parameters=model.parameter_count,

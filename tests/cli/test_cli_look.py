@@ -38,6 +38,16 @@ def test_look_writes_a_page(copy_run, tmp_path):
     assert told(page)["words"] is False
 
 
+def test_a_page_has_matrices_on_request(copy_run, tmp_path):
+    page = tmp_path / "look.html"
+    assert jumok("look", copy_run, "k c a z", "--html", page, "--matrices").code == 0
+    sublayers = [one for layer in told(page)["runs"][0]["layers"] for one in layer["sublayers"]]
+    assert all(one["matrices"] for one in sublayers)
+    needs_page = "--matrices is for the page of a text or an image: add --html FILE or --open"
+    assert refusal(jumok("look", copy_run, "k c", "--matrices")) == needs_page
+    assert refusal(jumok("look", copy_run, "--film", "--html", page, "--matrices")) == needs_page
+
+
 def test_look_opens_a_page(copy_run, tmp_path, monkeypatch):
     opened = []
     monkeypatch.setattr(webbrowser, "open", lambda address: opened.append(address) or True)

@@ -14,38 +14,36 @@ import { titleOf } from "./selection.js";
 import { makeState } from "./state.js";
 import { StepByStep } from "./step_by_step.js";
 import { makeTabs, showTab } from "./tabs.js";
+import { followLanguage, say, translated } from "./texts.js";
 import { TokenWorth } from "./token_worth.js";
 import { startPage } from "./unpacking.js";
 import { WeightMap } from "./weight_map.js";
 import { Words } from "./words.js";
 
 const TABS = [
-  ["compare", "Side by side", Compare],
-  ["lines", "Lines", Lines],
-  ["map", "Map", WeightMap],
-  ["heads", "Heads", Heads],
-  ["steps", "Step by step", StepByStep],
-  ["positions", "Positions", Positions],
-  ["tokens", "Tokens", TokenWorth],
-  ["answers", "Answers", Answers],
+  ["compare", Compare], ["lines", Lines], ["map", WeightMap], ["heads", Heads], ["steps", StepByStep],
+  ["positions", Positions], ["tokens", TokenWorth], ["answers", Answers],
 ];
 const FIGURES = ["lines", "map", "heads", "positions"]; // tabs that can be saved
 
 function start({ words: opensWithWords, ...data }, arrays) {
   const runs = readRuns(data, arrays), tabs = tabsOf(runs);
   const state = makeState(runs, { words: opensWithWords, tab: tabs[0]?.[0] });
-  const words = new Words(find("sentence"), { point: state.point, pin: state.pin });
-  const panels = makeTabs(state, tabs.map(([name, title, View]) => [name, title, (host) => new View(host, state)]));
+  const pointAt = (side, place) => state.point(state.sideOf(side), place);
+  const words = new Words(find("sentence"), { point: pointAt, pin: state.pin });
+  const panels = makeTabs(state, tabs.map(([name, View]) => [name, (host) => new View(host, state)]));
   const slider = find("written");
 
   const change = () => {
     const { run, selection, settings } = state;
-    find("source").textContent = run.source;
-    find("answer").textContent = run.answer || (run.source ? "" : run.name);
+    // A text that only looks at itself is read below, and needs no heading beside.
+    const isAlone = !run.written && run.maps.every((map) => map.queries === map.keys) && run.maps.length > 0;
+    find("source").textContent = isAlone && run.answer ? "" : run.source;
+    find("answer").textContent = run.answer || (run.source ? "" : translated(run.name));
     find("selection").textContent = selection.matrix ? titleOf(selection) : "";
+    find("classes").replaceChildren(...classBars(run.classes));
     showControls(find("controls"), state);
     words.show(selection);
-    find("classes").replaceChildren(...classBars(run.classes.map(({ label, probability }) => [label, probability])));
     slider.max = selection.queries.length;
     slider.min = firstWritten(selection);
     find("writing").hidden = !(run.written && selection.querySide === run.sides[run.output]);
@@ -60,17 +58,20 @@ function start({ words: opensWithWords, ...data }, arrays) {
     showPointedWord(find("pointed"), selection, pointed);
     find("spoken").textContent = spokenOf(selection, pointed);
     slider.value = settings.written ?? selection.queries.length;
-    find("count").textContent = `${slider.value} of ${selection.queries.length}`;
+    const values = { count: slider.value, all: selection.queries.length };
+    find("count").textContent = say("{count} of {all}", values);
     panels[settings.tab]?.light();
   };
   state.on("change", change);
   state.on("point", point);
   slider.addEventListener("input", () => state.write(Number(slider.value)));
   followAppearance(() => state.set({}));
+  followLanguage(() => state.set({}));
   // Arrow keys walk from wherever nothing else has use for them.
   document.addEventListener("keydown", (event) => {
     if (event.target !== document.body || !["ArrowLeft", "ArrowRight"].includes(event.key)) return;
-    const place = state.pointed?.side === "query" ? state.pointed.place + (event.key === "ArrowRight" ? 1 : -1) : 0;
+    const { pointed } = state, step = event.key === "ArrowRight" ? 1 : -1;
+    const place = pointed?.side === state.sideOf("query") ? pointed.place + step : 0;
     words.focus("query", Math.max(0, Math.min(state.selection.queries.length - 1, place)));
     event.preventDefault();
   });

@@ -4,8 +4,7 @@ import { make } from "./elements.js";
 import { decimal } from "./formats.js";
 import { Panel } from "./panel.js";
 import { spaced } from "./record.js";
-
-const REMARK = "What the answer's log-probability loses when a token is left out of the text; below 0 it gains.";
+import { say } from "./texts.js";
 
 export class TokenWorth extends Panel {
   constructor(host, state) {
@@ -14,7 +13,7 @@ export class TokenWorth extends Panel {
 
   show() {
     const { tokens } = this.state.run;
-    if (!tokens.length) return this.showNote("Nothing was left out of this run's text.");
+    if (!tokens.length) return this.showNote(say("Nothing was left out of this run's text."));
     const colours = weightColours(), most = Math.max(...tokens.map(({ lost }) => Math.abs(lost)));
     const words = tokens.map(({ token, lost }) => {
       const share = most ? Math.max(lost, 0) / most : 0;
@@ -23,7 +22,11 @@ export class TokenWorth extends Panel {
         make("span", { class: "letters", text: spaced(token) }),
         make("small", { text: `${lost > 0 ? "+" : ""}${decimal(lost, 2)}` }));
     });
-    const remark = make("p", { class: "remark", text: REMARK });
+    const remark = make("p", { class: "remark", text: remarkOf() });
     this.host.replaceChildren(remark, make("div", { class: "words" }, ...words));
   }
+}
+
+function remarkOf() {
+  return say("What the answer's log-probability loses when a token is left out of the text; below 0 it gains.");
 }
