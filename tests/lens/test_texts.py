@@ -12,6 +12,8 @@ from jumok.errors import ConfigError
 from jumok.lens import film_page, html, image_page, view
 from jumok.models.cnn import CNN
 from jumok.models.mixer import Mixer
+from jumok.models.recurrent_classifier import RecurrentClassifier
+from jumok.predictors.text_classifier import NO_ATTENTION
 from jumok.texts import LANGUAGES, catalogue
 
 # What Python puts into pages, beside the texts of their own files.
@@ -23,9 +25,12 @@ FROM_PYTHON = {
     image_page.FOOTER,
     *film_page.FOOTERS.values(),
     film_page.SCORES["loss"],
+    film_page.SCORES["accuracy"],
     view.NOTHING_TO_SHOW,
     CNN.why_no_attention,
     Mixer.why_no_attention,
+    RecurrentClassifier.why_no_attention,
+    NO_ATTENTION,
 }
 PLACEHOLDER = re.compile(r"\{\w+\}")
 OTHERS = [spoken for spoken in LANGUAGES if spoken != "en"]

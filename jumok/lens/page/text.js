@@ -84,7 +84,7 @@ function tabsOf(runs) {
   const isThere = {
     compare: runs.length > 1,
     tokens: runs.some((run) => run.tokens.length),
-    answers: runs.some((run) => run.answers.length || !(run.choices.length || run.classes.length)),
+    answers: runs.some((run) => run.answers.length),
   };
   const hasAttention = runs.some((run) => run.maps.length);
   return TABS.filter(([name]) => isThere[name] ?? hasAttention);

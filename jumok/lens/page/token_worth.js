@@ -3,7 +3,7 @@ import { css, inkOn, weightColours } from "./colour.js";
 import { make } from "./elements.js";
 import { decimal } from "./formats.js";
 import { Panel } from "./panel.js";
-import { spaced } from "./record.js";
+import { spaced } from "./labels.js";
 import { say } from "./texts.js";
 
 export class TokenWorth extends Panel {
