@@ -245,6 +245,9 @@ def test_what_is_not_there_or_empty_or_binary(here):
     assert refused("book.pdf") == "book.pdf cannot be learnt from as it is; save its text as a plain text file (.txt)"
     (here / "folder").mkdir()
     assert "folder holds no text; files ending in .txt" in refused("folder")
+    for name in ("b.csv", "a.tsv"):
+        write_csv(here / "folder" / name, [("text", "label"), *labelled_texts(30)])
+    assert refused("folder") == "folder holds tables: a.tsv, b.csv; give one of them, and --val for another"
 
 
 def test_too_little_of_anything(here):
