@@ -185,7 +185,8 @@ class Reader:
         if isinstance(node, ast.IfExp) and _is_choice(node):
             return self._variants(node.body) + self._variants(node.orelse)
         if isinstance(node, ast.FormattedValue):
-            return self._variants(self._resolved(node.value)) if node.format_spec is None else [SLOT]
+            plain = node.format_spec is None and node.conversion == -1
+            return self._variants(self._resolved(node.value)) if plain else [SLOT]
         if isinstance(node, ast.JoinedStr):
             parts = [self._variants(part) for part in node.values]
         elif isinstance(node, ast.BinOp) and _is_string(node):
@@ -205,6 +206,8 @@ class Reader:
             for one in ast.walk(self._function(node))
             if isinstance(one, ast.Assign) and node.id in map(_name, one.targets)
         ]
+        if given and (given[0].end_lineno or 0) >= node.lineno:  # given a text made of itself, or further down
+            return node
         return given[0] if len(given) == 1 and (_is_choice(given[0]) or _is_string(given[0])) else node
 
     def _function(self, node: ast.AST) -> ast.AST:
