@@ -22,6 +22,11 @@ run: .venv/.run
 	$(JUMOK) translate $(RUN) "2026년 11월 15일 일요일" "Sunday, November 15, 2026" "15 novembre 2026" \
 		"रविवार, 15 नवंबर 2026" "15 พฤศจิกายน ค.ศ. 2026" "الأحد، 15 نوفمبر 2026"
 	$(JUMOK) look $(RUN) "2026년 11월 15일 일요일"
+	@printf '\nThe command jumok is in .venv: for this shell, type the first line; then try the others.\n'
+	@printf '  %s\n' 'source .venv/bin/activate' \
+		'jumok translate ko-en "오늘 날씨가 어때?"' \
+		'jumok look $(RUN) "15 novembre 2026" --open' \
+		'jumok new YOUR-DATA        # two files, a table, a folder of images, a novel: docs/start.md'
 
 test: .venv/.dev lint
 	.venv/bin/pytest -n 2 --dist worksteal --cov=jumok --cov-report=term:skip-covered --cov-fail-under=90 -m "not slow"

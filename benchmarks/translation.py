@@ -108,7 +108,7 @@ def prepare(given: argparse.Namespace, folder: Path) -> dict[str, Any]:
     """Export the run, and write its val sentences as ids; return what every driver must know."""
     translator = api.load_for(Translator, given.run)  # type: ignore[type-abstract]
     for kind in ("ctranslate2", "huggingface"):
-        print(f"{kind}: {api.export(given.run, folder / kind, to=kind, data=given.data)}", flush=True)
+        print(f"{kind}: {api.export_model(given.run, folder / kind, to=kind, data=given.data)}", flush=True)
     translator.task.corpora.folders = [given.data, given.data.parent, *translator.task.corpora.folders]
     store = next(iter(translator.task.open_split("val").values()))
     sources = [store.source[number].tolist() for number in range(len(store))]

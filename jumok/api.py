@@ -6,14 +6,12 @@ Importing this module costs nothing: what a function needs, torch above all, is 
 only passes through here when it is first used.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from jumok.config import DecodingConfig
     from jumok.lens.figure import check_can_draw
     from jumok.lens.film import Film
@@ -24,10 +22,11 @@ if TYPE_CHECKING:
     from jumok.predictors.base import AnyPredictor, Notice, Predictor, ScoringProgress
     from jumok.predictors.classifier import Classifier, Verdict
     from jumok.predictors.explanation import Explanation, HeadWorth, TokenChoice
-    from jumok.predictors.filler import Filler
+    from jumok.predictors.filler import Filler, Filling
     from jumok.predictors.image_classifier import ImageClassifier
     from jumok.predictors.image_explanation import ImageExplanation
     from jumok.predictors.inputs import read_lines
+    from jumok.predictors.text_classifier import TextClassifier
     from jumok.predictors.translator import Translator
     from jumok.predictors.writer import Writer
     from jumok.runs.job import Job, prepare_job
@@ -35,15 +34,19 @@ if TYPE_CHECKING:
     from jumok.runs.run import Run
     from jumok.runs.shipped import known_runs
     from jumok.tasks.writing import Answer
+    from jumok.training.callbacks import EvaluationReport, StepReport
     from jumok.workflows.check import CheckReport, check
     from jumok.workflows.compare import Comparison, RunResult, compare, name_runs
-    from jumok.workflows.export import export
+    from jumok.workflows.export import export_model
     from jumok.workflows.fetch import fetch
     from jumok.workflows.import_ import import_model
     from jumok.workflows.new import new_recipe
+    from jumok.workflows.sample import sample_images, sample_texts
     from jumok.workflows.schema import recipe_schema
 
     PredictorT = TypeVar("PredictorT", bound=AnyPredictor)
+
+ShippedTranslator = Literal["ko-en", "en-ko", "fr-en", "en-fr"]  # the names in catalogue.SHIPPED, for type checkers
 
 __all__ = [
     "Alignment",
@@ -52,8 +55,10 @@ __all__ = [
     "CheckReport",
     "Classifier",
     "Comparison",
+    "EvaluationReport",
     "Explanation",
     "Filler",
+    "Filling",
     "Film",
     "HeadWorth",
     "ImageClassifier",
@@ -64,6 +69,8 @@ __all__ = [
     "Page",
     "Predictor",
     "RunResult",
+    "StepReport",
+    "TextClassifier",
     "TokenChoice",
     "Translator",
     "Verdict",
@@ -73,7 +80,7 @@ __all__ = [
     "check_can_draw",
     "compare",
     "evaluate",
-    "export",
+    "export_model",
     "fetch",
     "import_model",
     "known_runs",
@@ -89,6 +96,8 @@ __all__ = [
     "prepare_job",
     "read_lines",
     "recipe_schema",
+    "sample_images",
+    "sample_texts",
     "train",
 ]
 
@@ -103,22 +112,25 @@ _HOMES = {
     "jumok.predictors.base": ("AnyPredictor", "Notice", "Predictor"),
     "jumok.predictors.classifier": ("Classifier", "Verdict"),
     "jumok.predictors.explanation": ("Explanation", "HeadWorth", "TokenChoice"),
-    "jumok.predictors.filler": ("Filler",),
+    "jumok.predictors.filler": ("Filler", "Filling"),
     "jumok.predictors.image_classifier": ("ImageClassifier",),
     "jumok.predictors.image_explanation": ("ImageExplanation",),
     "jumok.predictors.inputs": ("read_lines",),
+    "jumok.predictors.text_classifier": ("TextClassifier",),
     "jumok.predictors.translator": ("Translator",),
     "jumok.predictors.writer": ("Writer",),
     "jumok.runs.job": ("Job", "prepare_job"),
     "jumok.runs.loading": ("LoadOptions", "predictor_class_of"),
     "jumok.runs.shipped": ("known_runs",),
     "jumok.tasks.writing": ("Answer",),
+    "jumok.training.callbacks": ("EvaluationReport", "StepReport"),
     "jumok.workflows.check": ("CheckReport", "check"),
     "jumok.workflows.compare": ("Comparison", "RunResult", "compare", "name_runs"),
-    "jumok.workflows.export": ("export",),
+    "jumok.workflows.export": ("export_model",),
     "jumok.workflows.fetch": ("fetch",),
     "jumok.workflows.import_": ("import_model",),
     "jumok.workflows.new": ("new_recipe",),
+    "jumok.workflows.sample": ("sample_images", "sample_texts"),
     "jumok.workflows.schema": ("recipe_schema",),
 }
 
@@ -131,29 +143,78 @@ def __getattr__(name: str) -> Any:
 
 
 def train(
-    recipe: str | Path,
+    recipe: str | Path | Mapping[str, Any],
     *,
     data: str | Path | None = None,
     out: str | Path | None = None,
-    overrides: Sequence[str] = (),
+    overrides: Sequence[str] | Mapping[str, Any] = (),
     resume: bool = False,
-    console: "Console | None" = None,
+    on_step: "Callable[[StepReport], bool | None] | None" = None,
+    on_evaluation: "Callable[[EvaluationReport], bool | None] | None" = None,
+    quiet: bool = False,
 ) -> Path:
-    """Train a recipe (a file, or the name of a shipped one) and return the run's folder.
+    """Train a recipe (a file, the name of a shipped one, or a dict) and return the run's folder.
 
-    overrides are like 'model.width=256'. A folder that holds a run is refused unless resume, which goes on exactly.
+    overrides are {"model.width": 256}, {"model": {"width": 256}} or ["model.width=256"]. A folder that holds a run is
+    refused unless resume, which goes on exactly. on_step and on_evaluation are told what happens; one that returns False
+    stops the run after a checkpoint, and resume goes on. A terminal and a notebook show a bar, unless quiet.
     """
     from rich.console import Console
 
     from jumok.runs.job import prepare_job
 
-    job = prepare_job(recipe, data=data, out=out, overrides=overrides, resume=resume)
-    job.train(console or Console(stderr=True, quiet=True))
+    console, said = Console(stderr=True, emoji=False, quiet=quiet), set()
+
+    def tell(what: str, done: int) -> None:
+        if what not in said:
+            said.add(what)
+            console.print(f"{what} …", highlight=False)
+
+    job = prepare_job(recipe, data=data, out=out, overrides=overrides, resume=resume, progress=tell)
+    job.train(console, on_step=on_step, on_evaluation=on_evaluation)
     return job.folder
+
+
+@overload
+def load(
+    run: ShippedTranslator,
+    *,
+    to: str = "",
+    checkpoint: str = "best",
+    device: str = "auto",
+    engine: str = "",
+    int8: bool = False,
+) -> "Translator": ...
+
+
+@overload
+def load(
+    run: str | Path,
+    kind: "type[PredictorT]",
+    *,
+    to: str = "",
+    checkpoint: str = "best",
+    device: str = "auto",
+    engine: str = "",
+    int8: bool = False,
+) -> "PredictorT": ...
+
+
+@overload
+def load(
+    run: str | Path,
+    *,
+    to: str = "",
+    checkpoint: str = "best",
+    device: str = "auto",
+    engine: str = "",
+    int8: bool = False,
+) -> "AnyPredictor": ...
 
 
 def load(
     run: str | Path,
+    kind: "type[AnyPredictor] | None" = None,
     *,
     to: str = "",
     checkpoint: str = "best",
@@ -163,14 +224,17 @@ def load(
 ) -> "AnyPredictor":
     """Return the model of a run, or a shipped one by its name, with the best weights unless another checkpoint is named.
 
-    to is the target language of a translator that has several, where a call names none. engine is 'jumok' or
-    'ctranslate2', by default what the folder was made for; int8 takes weights of 8 bits, for which it needs CTranslate2.
-    A run is exported to it at the first use, into its own folder. Nothing global is changed: no seed, no thread count.
+    kind says what the run is to be (jumok.Translator, Writer, Filler, TextClassifier, ImageClassifier), for editors and
+    type checkers; a run of another kind is refused. to is the target language of a translator that has several, where a
+    call names none. engine is 'jumok' or 'ctranslate2', by default what the folder was made for; int8 takes weights of
+    8 bits, for which it needs CTranslate2. A run is exported to it at the first use, into its own folder. Nothing global
+    is changed: no seed, no thread count.
     """
     from jumok.predictors.base import Predictor
     from jumok.runs.loading import LoadOptions
 
-    return load_for(Predictor, run, LoadOptions(to, checkpoint, device, engine, int8))
+    options = LoadOptions(to, checkpoint, device, engine, int8)
+    return load_for(kind or Predictor, run, options, otherwise="load it as {kind}, or without a kind")
 
 
 def load_for(
@@ -178,7 +242,8 @@ def load_for(
 ) -> "PredictorT":
     """Return a run's model as a predictor of a kind; a run of another kind is refused before its weights are read.
 
-    otherwise ends the sentence of the refusal, where it is not to name the command that such a run is for.
+    otherwise ends the sentence of the refusal, where it is not to name the command that such a run is for; {kind} in it
+    is the class of the run's predictor.
     """
     from jumok.runs.loading import BEST, load_run
 

@@ -1,14 +1,18 @@
 """The whole inventory on one screen: models, tasks, built-in data sets, trained models that ship with jumok.
 
-An entry names its home as "module:Class", imported when first used, so that listing costs nothing.
+An entry names its home as "module:Class", imported when first used, so that listing costs nothing. Beside the names
+here stand those that other packages register (entry points of the groups jumok.models and jumok.tasks), and any
+"package.module:Class" of a user's own (docs/extend.md).
 """
 
-from collections.abc import Callable, Mapping
+import inspect
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 from jumok.errors import ConfigError, did_you_mean
+from jumok.importing import folders_of, import_named
 
 if TYPE_CHECKING:
     from jumok.config import ModelConfig
@@ -41,12 +45,6 @@ class TaskEntry:
     task: str
     predictor: str
     report: str
-
-
-def load(home: str) -> Any:
-    """Import what "module:Name" names."""
-    module, _, name = home.partition(":")
-    return getattr(import_module(module), name)
 
 
 @dataclass(frozen=True)
@@ -135,49 +133,103 @@ SHIPPED = {  # python -m jumok.workflows.ship RUN FOLDER makes the folders
 }
 
 
-EntryT = TypeVar("EntryT")
+def registered(kind: Literal["models", "tasks"]) -> dict[str, str]:
+    """Return what installed packages add, by name: where each is at home."""
+    from importlib.metadata import entry_points
+
+    return {point.name: point.value for point in entry_points(group=f"jumok.{kind}")}
 
 
-def find(kind: str, name: str, entries: Mapping[str, EntryT]) -> EntryT:
-    """Return the entry of a name, or say which names there are."""
-    if name not in entries:
-        raise ConfigError(f"there is no {kind} '{name}'; {did_you_mean(name, entries)}")
-    return entries[name]
-
-
-def model_class(name: str) -> "type[Model[Any]]":
-    """Return the model of a name."""
-    found: type[Model[Any]] = load(find("model", name, MODELS).model)
+def model_class(name: str, folders: Sequence[Path] = ()) -> "type[Model[Any]]":
+    """Return the model of a name; folders are searched for one of a user's own."""
+    if name not in MODELS:
+        return _own_model(_home("model", name), folders)
+    found: type[Model[Any]] = import_named(MODELS[name].model)
     return found
 
 
-def config_class(name: str) -> "type[ModelConfig]":
+def config_class(name: str, folders: Sequence[Path] = ()) -> "type[ModelConfig]":
     """Return the class of a model's [model]."""
-    found: type[ModelConfig] = model_class(name).Config
+    found: type[ModelConfig] = model_class(name, folders).Config
     return found
 
 
-def task_class(name: str) -> "type[Task[Any, Any, Any]]":
+def task_entry(name: str, folders: Sequence[Path] = ()) -> TaskEntry:
+    """Return the entry of a task; folders are searched for one of a user's own."""
+    return TASKS[name] if name in TASKS else _own_task(_home("task", name), folders)
+
+
+def task_class(name: str, folders: Sequence[Path] = ()) -> "type[Task[Any, Any, Any]]":
     """Return the task of a name."""
-    found: type[Task[Any, Any, Any]] = load(find("task", name, TASKS).task)
+    found: type[Task[Any, Any, Any]] = import_named(task_entry(name, folders).task)
     return found
 
 
 def predictor_class(name: str) -> "type[AnyPredictor]":
     """Return what the models of a task are used through."""
-    found: type[AnyPredictor] = load(find("task", name, TASKS).predictor)
+    found: type[AnyPredictor] = import_named(task_entry(name).predictor)
     return found
 
 
 def report_of(name: str) -> "Callable[[str, str, Mapping[str, Any]], ScoreReport]":
     """Return what makes the scores of a task readable: it takes label, split and scores."""
-    found: Callable[[str, str, Mapping[str, Any]], ScoreReport] = load(find("task", name, TASKS).report)
+    found: Callable[[str, str, Mapping[str, Any]], ScoreReport] = import_named(task_entry(name).report)
     return found
 
 
 def check_model_fits(task: str, model: str) -> None:
     """Refuse a model that was not made for a task."""
     fitting = model_class(model).tasks
-    if task not in fitting:
+    if task not in fitting and not _is_kind_of(task, fitting):
         others = [name for name in MODELS if task in model_class(name).tasks]
-        raise ConfigError(f"model '{model}' is for {', '.join(fitting)}, not for {task}; use {' or '.join(others)}")
+        cure = f"use {' or '.join(others)}" if others else f"name it among the model's own: tasks = ('{task}',)"
+        raise ConfigError(f"model '{model}' is for {', '.join(fitting)}, not for {task}; {cure}")
+
+
+def _is_kind_of(task: str, others: Sequence[str]) -> bool:
+    """Return whether a task of a user's own is made of one of jumok's, whose models then fit."""
+    return task not in TASKS and any(issubclass(task_class(task), task_class(name)) for name in others if name in TASKS)
+
+
+def code_folders(*names: str) -> list[str]:
+    """Return where the modules of a user's own task and model came from, so that a run finds them again."""
+    return folders_of(name for name in names if ":" in name)
+
+
+def _home(kind: Literal["model", "task"], name: str) -> str:
+    """Return where a model or a task that is none of jumok's own is at home."""
+    if ":" in name:
+        return name
+    others = registered("models" if kind == "model" else "tasks")
+    if name not in others:
+        known = [*(MODELS if kind == "model" else TASKS), *others]
+        raise ConfigError(f"there is no {kind} '{name}'; {did_you_mean(name, known)}")
+    return others[name]
+
+
+def _own_model(home: str, folders: Sequence[Path]) -> "type[Model[Any]]":
+    """Return a model of a user's own, or say what it lacks."""
+    from jumok.config import ModelConfig
+    from jumok.nn.model import Model
+
+    found = import_named(home, folders)
+    if not inspect.isclass(found) or not issubclass(found, Model):
+        raise ConfigError(f"'{home}' is no model: it must be a subclass of jumok.nn.model.Model (docs/extend.md)")
+    if inspect.isabstract(found):
+        raise ConfigError(f"'{home}' lacks {', '.join(sorted(found.__abstractmethods__))} (docs/extend.md)")
+    config = getattr(found, "Config", None)
+    if not inspect.isclass(config) or not issubclass(config, ModelConfig):
+        raise ConfigError(f"'{home}' needs a Config, a subclass of jumok.config.ModelConfig (docs/extend.md)")
+    if not found.tasks:
+        raise ConfigError(f"'{home}' does not say what it is for, such as tasks = ('text-classification',)")
+    return found
+
+
+def _own_task(home: str, folders: Sequence[Path] = ()) -> TaskEntry:
+    """Return the entry of a user's own task; all that it names is imported while its folder is searched."""
+    entry = import_named(home, folders)
+    if not isinstance(entry, TaskEntry):
+        raise ConfigError(f"'{home}' is no jumok.catalogue.TaskEntry: task, predictor and report (docs/extend.md)")
+    for part in (entry.task, entry.predictor, entry.report):
+        import_named(part, folders)
+    return entry

@@ -27,11 +27,25 @@ class TrainingError(JumokError):
     """A training run cannot go on."""
 
 
+class RecordError(JumokError):
+    """What a model handed over is no attention, or a record cannot be shown."""
+
+
 class MissingExtraError(JumokError):
     """An optional library is needed and not installed."""
 
     def __init__(self, library: str, extra: str, purpose: str) -> None:
         super().__init__(f"{purpose} needs {library}, which is not installed; pip install 'jumok[{extra}]' brings it.")
+
+
+def counted(count: int, noun: str, plural: str = "") -> str:
+    """Return a number and its noun: 1 document, 1,200 documents."""
+    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
+
+
+def are(count: int) -> str:
+    """Return the verb that goes with a number."""
+    return "is" if count == 1 else "are"
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -18,6 +18,7 @@ ALLOWED = {
     "texts": set(),
     "errors": {"texts"},
     "cache": {"errors"},
+    "importing": {"errors"},
     "config": LEAVES,
     "native": LEAVES,
     "nn": {"native"},
@@ -30,12 +31,12 @@ ALLOWED = {
     "tasks": LEAVES | {"config", "nn", "native", "inspection", "decoding", "data", "evaluation"},
     "training": LEAVES | {"config", "nn", "native", "data", "tasks"},
     "export": LEAVES | {"config", "nn", "data", "models"},
-    "catalogue": LEAVES | {"config", "nn", "models", "tasks", "predictors", "evaluation"},
+    "catalogue": LEAVES | {"importing", "config", "nn", "models", "tasks", "predictors", "evaluation"},
     "runs/run": LEAVES | {"config", "catalogue", "data"},
     "predictors": LEAVES | {"config", "nn", "inspection", "decoding", "data", "evaluation", "lens", "tasks", "export", "runs/run"},
     "runs": LEAVES | {"config", "catalogue", "nn", "inspection", "data", "lens", "tasks", "training", "predictors", "runs/run"},
     "workflows": LEAVES | {"config", "catalogue", "nn", "inspection", "data", "evaluation", "lens", "tasks", "training", "export", "predictors", "runs", "runs/run"},
-    "api": LEAVES | {"config", "catalogue", "tasks", "predictors", "inspection", "lens", "runs", "runs/run", "workflows"},
+    "api": LEAVES | {"config", "catalogue", "tasks", "training", "predictors", "inspection", "lens", "runs", "runs/run", "workflows"},
     "cli": LEAVES | {"api", "config", "catalogue"},
 }  # fmt: skip
 

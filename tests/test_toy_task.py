@@ -6,9 +6,13 @@ are edited for the time of a test.
 """
 
 import json
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from toy_task import COUNTING
 from toy_task.command import count
 from typer.testing import CliRunner
 
@@ -21,13 +25,7 @@ FOLDER = Path(__file__).parent / "toy_task"
 @pytest.fixture
 def jumok(monkeypatch):
     """Return the command line with the new system in it."""
-    row = catalogue.TaskEntry(
-        "how many bits are set",
-        task="toy_task.task:Counting",
-        predictor="toy_task.predictor:BitsCounter",
-        report="toy_task.predictor:report",
-    )
-    monkeypatch.setitem(catalogue.TASKS, "counting", row)
+    monkeypatch.setitem(catalogue.TASKS, "counting", COUNTING)
     monkeypatch.setitem(catalogue.MODELS, "counter", catalogue.ModelEntry("counts bits", "toy_task.model:Counter"))
     monkeypatch.setattr(app, "registered_commands", [*app.registered_commands])
     app.command()(count)
@@ -62,6 +60,24 @@ def test_it_is_refused_where_it_has_no_part(jumok, tmp_path):
     recipe.write_text((FOLDER / "counting.toml").read_text() + "[tokenizer]\nvocabulary = 30\n")
     with pytest.raises(catalogue.ConfigError, match=r"\[tokenizer\] is not for counting: take it out"):
         jumok("train", recipe)
+
+
+def test_it_needs_no_edit_where_a_recipe_names_it(tmp_path):
+    """The package stands beside the recipe, in a process that knows nothing of it; then the run is used from elsewhere."""
+    shutil.copytree(FOLDER, tmp_path / "own" / "toy_task")
+    text = (FOLDER / "counting.toml").read_text().replace('"counting"', '"toy_task:COUNTING"')
+    (tmp_path / "own" / "counting.toml").write_text(text.replace('"counter"', '"toy_task.model:Counter"'))
+    run = str(tmp_path / "counting")
+
+    def jumok(*words):
+        done = subprocess.run([sys.executable, "-m", "jumok", *words], cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    trained = jumok("train", "own/counting.toml", "--out", run, "--set", "training.steps=200")
+    assert f"Score it:  jumok evaluate {run}" in trained
+    jumok("train", "own/counting.toml", "--out", run, "--resume", "--set", "training.steps=600")
+    assert "off by 0.0" in jumok("evaluate", run, "--split", "test")
 
 
 def test_it_took_eight_files_of_which_two_exist():

@@ -14,6 +14,7 @@ import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import TypeGuard
 
@@ -201,14 +202,20 @@ class Reader:
         """Return the text that a name of the same function stands for, where it is given one there."""
         if not isinstance(node, ast.Name):
             return node
-        given = [
-            one.value
-            for one in ast.walk(self._function(node))
-            if isinstance(one, ast.Assign) and node.id in map(_name, one.targets)
-        ]
-        if given and (given[0].end_lineno or 0) >= node.lineno:  # given a text made of itself, or further down
+        given = self._assigned(self._function(node)).get(node.id, [])
+        if len(given) != 1 or not (_is_choice(given[0]) or _is_string(given[0])):
             return node
-        return given[0] if len(given) == 1 and (_is_choice(given[0]) or _is_string(given[0])) else node
+        is_above = (given[0].end_lineno or 0) < node.lineno  # so that no text is looked for in itself
+        return given[0] if is_above else node
+
+    @cache  # noqa: B019 - a reader lives as long as its module is read
+    def _assigned(self, function: ast.AST) -> dict[str, list[ast.expr]]:
+        """Return what each name of a function is given."""
+        found: dict[str, list[ast.expr]] = {}
+        for one in ast.walk(function):
+            for target in one.targets if isinstance(one, ast.Assign) else ():
+                found.setdefault(_name(target), []).append(one.value)
+        return found
 
     def _function(self, node: ast.AST) -> ast.AST:
         """Return the function that a node stands in, or the module."""

@@ -13,9 +13,10 @@ def cache(
     Example: [bold]jumok cache --clear[/bold]
     """
     from jumok.cache import cache_entries, cache_root, cache_size, clear_cache
+    from jumok.errors import counted
 
     if clear:
         freed = clear_cache()
         say(f"{freed / 1e6:,.1f} MB freed in {cache_root()}")
         return
-    say(f"{cache_root()}: {len(list(cache_entries()))} entries, {cache_size() / 1e6:,.1f} MB")
+    say(f"{cache_root()}: {counted(len(list(cache_entries())), 'entry', 'entries')}, {cache_size() / 1e6:,.1f} MB")

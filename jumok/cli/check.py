@@ -40,6 +40,8 @@ def show(report: "CheckReport") -> None:
     """Print the report for people."""
     from rich.table import Table
 
+    from jumok.errors import counted
+
     reasons = [
         name for name in next(iter(report.counts.values())) if any(counts[name] for counts in report.counts.values())
     ]
@@ -54,7 +56,7 @@ def show(report: "CheckReport") -> None:
             table.add_row(side, f"{found.mean:.1f}", str(found.median), str(found.nearly_all), str(found.longest))
         print_table(table)
     if report.samples:
-        say(f"\n{len(report.samples)} {report.unit} as the model sees them")
+        say(f"\n{counted(len(report.samples), report.unit[:-1])} as the model sees them")
     for sample in report.samples:
         console.print("  " + "\n  → ".join(" ".join(side) for side in sample), markup=False, soft_wrap=True)
     rows, *sizes = report.largest
@@ -64,12 +66,19 @@ def show(report: "CheckReport") -> None:
     facts = {
         localized_word("vocabulary"): ", ".join(f"{size:,} {name}" for name, size in report.vocabularies.items()),
         localized_word("parameters"): f"{report.parameters:,}",
-        localized_word("largest batch"): f"{rows:,} {report.unit} {words}; {report.memory / 1e6:,.0f} MB at its peak",
+        localized_word(
+            "largest batch"
+        ): f"{counted(rows, report.unit[:-1])} {words}; {report.memory / 1e6:,.0f} MB at its peak",
         localized_word("padding"): f"{report.padding:.1%}" if report.lengths else "",
-        localized_word("speed"): f"{report.tokens_per_second:,.0f} {report.counted}/s",
+        localized_word(
+            "speed"
+        ): f"{report.tokens_per_second:,.0f} {report.counted}/s with the machine as busy as it is now",
+        localized_word(
+            "processes"
+        ): f"{report.workers} ({', '.join(f'{speed:.3g} batches/s in {name}' for name, speed in report.settings.items())})",
         localized_word(
             "time"
-        ): f"{report.times[0]} per epoch ({report.steps_per_epoch:,} steps), {report.times[1]} in all, "
+        ): f"{report.times[0]} per epoch ({counted(report.steps_per_epoch, 'step')}), {report.times[1]} in all, "
         "evaluations not counted",
     }
     console.print()

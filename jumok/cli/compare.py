@@ -8,6 +8,7 @@ import typer
 
 from jumok.cli.decoding_options import decoding_given
 from jumok.cli.display import bar, error_console, padded, run_folders, say
+from jumok.errors import are, counted
 from jumok.texts import localized_word
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def compare(
         if markdown:
             typer.echo(markdown_table(comparison))
         else:
-            say(f"{label} ({split if source is None else 'files'}), {comparison.sentences:,} sentences")
+            say(f"{label} ({split if source is None else 'files'}), {counted(comparison.sentences, 'sentence')}")
             typer.echo(plain_table(comparison))
         say("\n" + "\n".join(notes(comparison)))
 
@@ -124,8 +125,8 @@ def notes(comparison: "Comparison") -> list[str]:
     """Return what a reader must know to read the table."""
     baseline, longest = comparison.runs[0], comparison.runs[0].by_length[-1]
     lines = [
-        f"longest fifth: BLEU of the {longest.sentences:,} sources of {longest.shortest} to {longest.longest} words; "
-        f"beam {baseline.decoding['beam']}; {comparison.threads} {'thread' if comparison.threads == 1 else 'threads'}",
+        f"longest fifth: BLEU of the {counted(longest.sentences, 'source')} of {longest.shortest} to {longest.longest} words; "
+        f"beam {baseline.decoding['beam']}; {counted(comparison.threads, 'thread')}",
         f"±: 95 % interval; p: paired bootstrap against {baseline.name}; under 0.05 the difference is hardly chance",
     ]
     for key, values in comparison.decoding_differences.items():
@@ -135,7 +136,7 @@ def notes(comparison: "Comparison") -> list[str]:
             + ("; --beam makes them alike" if key == "beam" else "")
         )
     lines += [
-        f"{run.name}: {run.cut:,} sources are longer than the model takes and were cut"
+        f"{run.name}: {counted(run.cut, 'source')} {are(run.cut)} longer than the model takes and were cut"
         for run in comparison.runs
         if run.cut
     ]

@@ -28,7 +28,7 @@ def export(
     from jumok import api
 
     with bar(error_console(), "comparing", None) as advance:
-        parity = api.export(run, folder, to=to, source=source, data=data, checkpoint=checkpoint, progress=advance)
+        parity = api.export_model(run, folder, to=to, source=source, data=data, checkpoint=checkpoint, progress=advance)
     say(f"{folder}: {run} for {to}")
     say(str(parity))
     if to == "ctranslate2":

@@ -13,7 +13,6 @@ def generate(
     context: typer.Context,
     run: Path = typer.Argument(..., help="A run's folder.", autocompletion=run_folders),
     beginning: str = typer.Argument("", help="The start of the text; nothing = a new document."),
-    length: int | None = typer.Option(None, "--length", min=1, help="Tokens to write; 200 by default."),
     samples: int = typer.Option(1, "--samples", min=1, help="How many continuations."),
     greedy: bool = typer.Option(False, "--greedy", help="Always the likeliest token; nothing is drawn."),
     checkpoint: str = typer.Option("best", "--checkpoint", help="best, last or step-N."),
@@ -26,7 +25,7 @@ def generate(
     from jumok import api
 
     writer = api.load_for(api.Writer, run, api.LoadOptions(checkpoint=checkpoint))
-    fixed = {"max_length": length, "sample": False if greedy else None, "beam": 1}
+    fixed = {"sample": False if greedy else None, "beam": 1}
     options = writer.options.changed(decoding_given(context) | fixed)
     warn = warn_on(error_console(), begin="\n")
     writer.read(beginning)  # what nothing can be written after is refused before anything is shown
@@ -34,7 +33,7 @@ def generate(
     for number in range(samples):
         each = options.model_copy(update={"seed": options.seed + number})
         if as_json:
-            text = writer.write(beginning, options=each, warn=warn)
+            text = writer.generate(beginning, options=each, warn=warn)
             typer.echo(json.dumps({"beginning": shown, "text": text, "seed": each.seed}, ensure_ascii=False))
             continue
         if number:

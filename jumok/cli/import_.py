@@ -9,7 +9,7 @@ from jumok.cli.display import run_folders, say
 
 def import_(
     folder: Path = typer.Argument(
-        ..., help="A local folder that save_pretrained wrote: GPT-2, BERT, ViT, Swin or Marian."
+        ..., help="A local folder that save_pretrained or jumok export wrote: GPT-2, BERT, ViT, Swin or Marian."
     ),
     run: Path = typer.Argument(..., help="The run's folder to make.", autocompletion=run_folders),
 ) -> None:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from jumok.cli.display import standard_console
+from jumok.cli.display import say, standard_console
 from jumok.texts import localized, localized_word
 
 if TYPE_CHECKING:
@@ -22,12 +22,12 @@ def list_inventory(
 
     from rich.table import Table
 
-    from jumok.catalogue import DATASETS, MODELS, SHIPPED, TASKS
+    from jumok.catalogue import DATASETS, MODELS, SHIPPED, TASKS, registered
     from jumok.config.recipe import shipped_recipes
 
     inventory = {
-        "models": {name: entry.summary for name, entry in MODELS.items()},
-        "tasks": {name: entry.summary for name, entry in TASKS.items()},
+        "models": {name: entry.summary for name, entry in MODELS.items()} | registered("models"),
+        "tasks": {name: entry.summary for name, entry in TASKS.items()} | registered("tasks"),
         "data sets": {name: entry.summary for name, entry in DATASETS.items()},
         "recipes": {name: summary(path) for name, path in shipped_recipes().items()},
     }
@@ -50,6 +50,7 @@ def list_inventory(
             table.add_row(name, localized(text))
         console.print(table)
         console.print()
+    say("jumok recipe NAME prints a recipe, jumok recipe --presets the sizes that models have by name.")
 
 
 def summary(recipe: "Path") -> str:

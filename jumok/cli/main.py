@@ -22,6 +22,8 @@ from jumok.cli.list import list_inventory
 from jumok.cli.local_help import UsageError, localize, show_usage_error
 from jumok.cli.look import look
 from jumok.cli.new import new
+from jumok.cli.recipe import recipe
+from jumok.cli.sample import sample
 from jumok.cli.schema import schema
 from jumok.cli.train import train
 from jumok.cli.translate import translate
@@ -40,12 +42,14 @@ app.command("list")(list_inventory)
 app.command()(check)
 app.command()(train)
 app.command()(new)
+app.command()(recipe)
+app.command()(sample)
 app.command(cls=decoding_command("beam", "length_penalty", "shortlist"))(evaluate)
 app.command(cls=decoding_command("beam"))(compare)
 app.command(cls=decoding_command(without=("stop",)))(translate)
-app.command(cls=decoding_command("temperature", "top_k", "top_p", "min_p", "repetition_penalty", "stop", "seed"))(
-    generate
-)
+app.command(
+    cls=decoding_command("temperature", "top_k", "top_p", "min_p", "repetition_penalty", "stop", "seed", "max_length")
+)(generate)
 app.command()(classify)
 app.command()(fill)
 app.command(cls=decoding_command("beam"))(look)

@@ -1,44 +1,75 @@
-"""`jumok new`: write a commented recipe for two files."""
+"""`jumok new`: write a commented recipe for your own data, whatever it is."""
 
 from pathlib import Path
 
 import typer
 
+from jumok.cli.display import run_folders
+
 
 def new(
-    source: Path = typer.Argument(..., help="A file with one source sentence per line."),
-    target: Path = typer.Argument(..., help="Its translations, line by line."),
-    out: Path | None = typer.Option(None, "--out", help="The recipe to write; SOURCE-TARGET.toml by default."),
-    val_source: Path | None = typer.Option(
-        None, "--val-source", help="Sentences to score with; some are held out otherwise."
+    data: list[Path] = typer.Argument(
+        ...,
+        help="Two files of lines (source, target); or one table, text file, .npz, or folder (of class folders, of texts).",
     ),
-    val_target: Path | None = typer.Option(None, "--val-target", help="Their translations."),
+    task: str = typer.Option(
+        "", "--task", help="What to learn, where the data leaves a choice (jumok list has the tasks)."
+    ),
+    val: list[Path] = typer.Option(
+        [],
+        "--val",
+        help="What to score on, laid out as the data (twice for two files); some of it is held out otherwise.",
+    ),
+    source: str = typer.Option("", "--source", help="A table's column to translate from: name, or number from 0."),
+    target: str = typer.Option("", "--target", help="A table's column to translate to."),
+    text: str = typer.Option("", "--text", help="A table's column of texts, or of image files."),
+    second: str = typer.Option("", "--second", help="A table's column of second texts, where a class belongs to two."),
+    label: str = typer.Option("", "--label", help="A table's column of classes."),
+    model: str = typer.Option("", "--model", help="Another model than the usual one of the task (jumok list)."),
+    preset: str = typer.Option("", "--preset", help="Another size: tiny, small, … (jumok recipe --presets)."),
+    start_from: str = typer.Option(
+        "",
+        "--from",
+        help="An earlier or imported run to fine-tune: its model and tokenizer.",
+        autocompletion=run_folders,
+    ),
+    out: Path | None = typer.Option(None, "--out", help="The recipe to write; by default named as the data, here."),
 ) -> None:
-    """Write a recipe for your own two files, with sizes chosen from the data.
+    """Write a recipe for your own data: it is looked at, and task, columns, sizes and steps are chosen from it.
 
-    Example: [bold]jumok new talks.en talks.ko[/bold], then [bold]jumok check talks.en-talks.ko.toml[/bold]
+    Example: [bold]jumok new talks.en talks.ko[/bold] (two files: a translator; one table of pairs does as well)
+
+    Example: [bold]jumok new reviews.csv[/bold] (a table of texts and classes: a classifier)
+
+    Example: [bold]jumok new photos/[/bold] (a folder with a folder of images for each class: ViT)
+
+    Example: [bold]jumok new novel.txt[/bold] (a text: GPT; [bold]--task masked-language-modeling[/bold]: BERT)
+
+    Example: [bold]jumok new reviews.csv --from runs/bert[/bold] (fine-tune an earlier or imported run)
     """
-    from shlex import quote
-
     from jumok import api
     from jumok.cli.display import counting, error_console, say
-    from jumok.errors import ConfigError
 
-    path = out or Path(f"{source.name}-{target.name}.toml")
-    if path.exists():
-        raise ConfigError(f"{path} exists already; choose another name with --out, or remove it")
-    if bool(val_source) != bool(val_target):
-        raise ConfigError("--val-source and --val-target belong together")
     with counting(error_console()) as progress:
         progress("reading", 0)
-        text = api.new_recipe(
-            source.absolute(),
-            target.absolute(),
-            val_source=val_source and val_source.absolute(),
-            val_target=val_target and val_target.absolute(),
+        written = api.new_recipe(
+            data,
+            out=out,
+            task=task,
+            val=val,
+            source=source,
+            target=target,
+            text=text,
+            second=second,
+            label=label,
+            model=model,
+            preset=preset,
+            start_from=start_from or None,
         )
-    try:
-        path.write_text(text.replace("{name}", quote(str(path))), encoding="utf-8")
-    except OSError as error:
-        raise ConfigError(f"{path} cannot be written: {error.strerror}; choose another place with --out") from None
-    say(f"{path} is written. Next:  jumok check {quote(str(path))}")
+    for line in written.seen:
+        say(f"saw:    {line}")
+    for line in (f"task {written.task}", *filter(None, written.chosen)):
+        say(f"chose:  {line}")
+    say(f"{written.path} is written. Next:")
+    for command in written.commands:
+        say(f"  {command}")

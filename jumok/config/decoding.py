@@ -20,7 +20,9 @@ class DecodingConfig(Section):
     )
     no_repeat_ngram: int = Field(0, ge=0, description="no n-gram of this size twice; 0 = off")
     min_length: int = Field(0, ge=0, description="tokens before the end is allowed")
-    max_length: int = Field(0, ge=0, description="most tokens of an answer; 0 = twice the source plus 10")
+    max_length: int = Field(
+        0, ge=0, description="most tokens of an answer; 0 = twice the source plus 10, or 200 of running text"
+    )
     sample: bool = Field(False, description="draw at random instead of searching")
     temperature: float = Field(
         1.0, gt=0.0, allow_inf_nan=False, description="when drawing: below 1 safer, above 1 bolder"

@@ -13,6 +13,7 @@ class ModelConfig(Section):
     """Sizes and options of a model. A preset gives sizes that single keys override."""
 
     PRESETS: ClassVar[dict[str, dict[str, Any]]] = {}
+    FRESH_ONLY: ClassVar[tuple[str, ...]] = ()  # keys about fresh weights, of no use to a run that starts from another
     EXTRA_TOKENS: ClassVar[int] = 0  # rows of the vocabulary behind the tokenizer's own, such as the mask token
 
     name: str
@@ -45,6 +46,7 @@ class PairModelConfig(ModelConfig):
     """A model that turns one sequence of tokens into another."""
 
     FILLED_IN: ClassVar[tuple[str, ...]] = ("source_vocabulary", "target_vocabulary")
+    FRESH_ONLY: ClassVar[tuple[str, ...]] = ("source_embeddings", "target_embeddings")
 
     source_vocabulary: int = Field(0, ge=0, description="filled in from the tokenizer")
     target_vocabulary: int = Field(0, ge=0, description="filled in from the tokenizer")

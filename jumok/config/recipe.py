@@ -1,8 +1,9 @@
-"""A recipe: everything a run depends on, read from TOML, overridden from the command line, saved with all defaults.
+"""A recipe: everything a run depends on, read from TOML or a dict, overridden by single keys, saved with all defaults.
 
-file or shipped name → raw dict → overrides → sections checked by their classes → Recipe → RUN/recipe.toml
+file, shipped name or dict → raw dict → overrides → sections checked by their classes → Recipe → RUN/recipe.toml
 """
 
+import json
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,6 +26,8 @@ MAY_CHANGE = (  # when a run is resumed
     "training.probes",
 )
 
+RecipeSource = str | Path | Mapping[str, Any]  # a file, the name of a shipped recipe, or the recipe itself
+Overrides = Sequence[str] | Mapping[str, Any]  # 'model.width=256'; {"model.width": 256}; {"model": {"width": 256}}
 LAST_LINE = "# the end of the recipe"  # half of a file may be good TOML too
 
 
@@ -77,7 +80,12 @@ class Recipe:
 
     def with_sizes(self, **sizes: int) -> "Recipe":
         """Return the recipe with what the model takes from the data filled in and checked: vocabularies, classes."""
-        assert set(sizes) <= set(self.model.FILLED_IN)
+        missing = [key for key in sizes if key not in self.model.FILLED_IN or key not in type(self.model).model_fields]
+        if missing:
+            raise ConfigError(
+                f"model '{self.model.name}' has no place for {', '.join(missing)}, which {self.task} fills in: give its Config "
+                f"each as a field (int = 0) and name it in FILLED_IN (docs/extend.md)"
+            )
         return replace(self, model=type(self.model).parse(self.model.model_dump() | sizes, "model"))
 
 
@@ -87,22 +95,52 @@ def shipped_recipes() -> dict[str, Path]:
     return {path.stem: path for path in sorted(folder.glob("*.toml"))}
 
 
-def read_recipe(
-    recipe: str | Path,
-    overrides: Sequence[str] = (),
-    *,
-    shape_of: Callable[[str], RecipeShape],
-    config_of: Callable[[str], type[ModelConfig]],
-) -> Recipe:
-    """Return the recipe in a file, or shipped under a name, with overrides like 'model.width=256' applied."""
-    path = find_recipe(recipe)
-    raw = parse_toml(path)
+def read_raw(recipe: RecipeSource, overrides: Overrides = ()) -> dict[str, Any]:
+    """Return a recipe that is not checked yet, overrides applied."""
+    raw: dict[str, Any] = _plain(recipe) if isinstance(recipe, Mapping) else parse_toml(find_recipe(recipe))
+    for key, value in parse_overrides(overrides).items():
+        _set(raw, key, value)
+    return raw
+
+
+def parse_overrides(overrides: Overrides) -> dict[str, Any]:
+    """Return the value of each dotted key; of a text like 'model.width=256' it is TOML, or text where it is none."""
+    if isinstance(overrides, str):
+        raise ConfigError(f"overrides = {overrides!r}: give a list of such texts, or a dict")
+    found: dict[str, Any] = {}
+    if isinstance(overrides, Mapping):
+        for key, value in _plain(overrides).items():
+            found |= (
+                {f"{key}.{inner}": one for inner, one in value.items()} if isinstance(value, dict) else {key: value}
+            )
+        return found
     for override in overrides:
-        apply_override(raw, override)
-    try:
-        return build_recipe(raw, shape_of=shape_of, config_of=config_of)
-    except ConfigError as error:
-        raise ConfigError("\n".join(f"{path.name}: {line}" for line in str(error).splitlines())) from None
+        key, equals, text = override.partition("=")
+        if not equals or not all(key.strip().split(".")):
+            raise ConfigError(f"--set {override}: must look like section.key=value, for example model.width=256")
+        try:
+            found[key.strip()] = tomllib.loads(f"value = {text}")["value"]
+        except tomllib.TOMLDecodeError:
+            found[key.strip()] = text.strip()
+    return found
+
+
+def as_options(overrides: Overrides) -> list[str]:
+    """Return overrides as `--set` takes them: 'model.width=256'."""
+    if not isinstance(overrides, Mapping):
+        return list(overrides)
+    return [f"{key}={_inline(value)}" for key, value in parse_overrides(overrides).items()]
+
+
+def _set(raw: dict[str, Any], key: str, value: Any) -> None:
+    """Set one dotted key of a raw recipe."""
+    *tables, last = key.split(".")
+    table = raw
+    for part in tables:
+        table = table.setdefault(part, {})
+        if not isinstance(table, dict):
+            raise ConfigError(f"{key} cannot be set: {part} is a value, not a table")
+    table[last] = value
 
 
 def parse_toml(path: Path) -> dict[str, Any]:
@@ -122,27 +160,11 @@ def find_recipe(recipe: str | Path) -> Path:
         return path
     if str(recipe) in shipped:
         return shipped[str(recipe)]
+    if path.with_name(f"{path.name}.toml").is_file():
+        raise ConfigError(f"'{recipe}' is neither a file nor a shipped recipe; did you mean {path}.toml?")
     if path.suffix == ".toml" and (path.parent != Path(".") or path.stem not in shipped):
         raise ConfigError(f"there is no recipe file {path}; jumok list shows the shipped ones")
     raise ConfigError(f"'{recipe}' is neither a file nor a shipped recipe; {did_you_mean(path.stem, shipped)}")
-
-
-def apply_override(raw: dict[str, Any], override: str) -> None:
-    """Set one dotted key of a raw recipe; the value is read as TOML, or as text where it is none."""
-    key, equals, text = override.partition("=")
-    parts = key.strip().split(".")
-    if not equals or not all(parts):
-        raise ConfigError(f"--set {override}: must look like section.key=value, for example model.width=256")
-    try:
-        value = tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        value = text.strip()
-    table = raw
-    for part in parts[:-1]:
-        table = table.setdefault(part, {})
-        if not isinstance(table, dict):
-            raise ConfigError(f"--set {override}: {part} is a value, not a table")
-    table[parts[-1]] = value
 
 
 def build_recipe(
@@ -203,6 +225,26 @@ def differences(saved: Recipe, given: Recipe) -> list[str]:
             continue
         lines.append(f"{key}: {before.get(key)!r} in the run, {after.get(key)!r} now")
     return lines
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as TOML would have it: paths are text, tuples lists, a class "module:Class", dicts new ones."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    if isinstance(value, type):
+        return f"{value.__module__}:{value.__qualname__}"
+    return str(value) if isinstance(value, Path) else value
+
+
+def _inline(value: Any) -> str:
+    """Return a value as TOML on one line; JSON writes all but tables alike."""
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{key} = {_inline(inner)}" for key, inner in value.items()) + " }"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_inline, value)) + "]"
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _flatten(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

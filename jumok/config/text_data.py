@@ -132,9 +132,11 @@ class ParallelData(DataConfig[Corpus]):
 
 
 class TextFile(DataFile):
-    """Running text: a file of it, or a column of a table."""
+    """Running text: a file of it, a folder of such files, or a column of a table."""
 
-    file: str = Field(description="plain text, or a .tsv, .csv, .jsonl or .parquet table (.gz allowed)")
+    file: str = Field(
+        description="plain text, a folder of .txt and .md files, or a .tsv, .csv, .jsonl or .parquet table (.gz allowed)"
+    )
     column: int | str = Field(0, description="a table's column with the text: number from 0, or name in the header")
 
 

@@ -114,11 +114,20 @@ class Corpora(ABC, Generic[DataT, StoreT]):
 
     def find(self, name: str) -> Path:
         """Return where a file of [data] is; where it is missing, say where its set can be fetched."""
+        if not self.folders:  # a shipped model
+            raise DataError(
+                f"{name} does not come with the model; give data of your own with {self.OWN_FILES}, or the folder that "
+                "has it with --data FOLDER."
+            )
         try:
             return find_file(name, self.folders)
         except MissingFileError as error:
             if self.data.folder in DOWNLOADS:
                 raise DataError(f"{error}\nThis set has a public home: jumok fetch {self.data.folder}") from None
+            if self.data.folder:
+                raise DataError(
+                    f"{error}\nWhere they come from stands in the recipe's head: jumok recipe NAME"
+                ) from None
             raise
 
     def _reported(self, what: str, items: Iterable[ItemT]) -> Iterator[ItemT]:

@@ -24,8 +24,7 @@ def find_file(file: str, folders: Sequence[Path]) -> Path:
             return place
     looked = ", ".join(str(place) for place in places) or "no folder at all"
     raise MissingFileError(
-        f"{file} was not found; looked at {looked}.\n"
-        "Pass --data FOLDER (or set JUMOK_DATA) to say where the files are; jumok fetch downloads public sets."
+        f"{file} was not found; looked at {looked}.\nPass --data FOLDER (or set JUMOK_DATA) to say where the files are."
     )
 
 

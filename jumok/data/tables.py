@@ -3,14 +3,21 @@
 import csv
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from jumok.data.files import read_lines, unreadable
-from jumok.errors import DataError, MissingExtraError
+from jumok.errors import DataError, MissingExtraError, counted
 
 Columns = Mapping[str, int | str]  # a recipe's keys, and the column that each names
 TABLE_SUFFIXES = (".tsv", ".csv", ".jsonl", ".parquet")
+NAMED_SUFFIXES = (".jsonl", ".parquet")  # whose columns have names; the first row of the others may be data
+
+
+def is_table(path: Path) -> bool:
+    """Return whether a file's name is that of a table."""
+    return path.name.lower().removesuffix(".gz").endswith(TABLE_SUFFIXES)
 
 
 def read_columns(path: Path, columns: Columns) -> Iterator[tuple[str, ...]]:
@@ -25,6 +32,29 @@ def read_columns(path: Path, columns: Columns) -> Iterator[tuple[str, ...]]:
     raise DataError(
         f"{path} is no table that jumok knows; a name ending in {', '.join(TABLE_SUFFIXES)} (or .gz) is needed."
     )
+
+
+def read_whole_rows(path: Path) -> Iterator[list[str]]:
+    """Yield all columns of each row, whatever they hold; of JSONL and Parquet, the columns' names first.
+
+    A value that is no text, such as a list, is left empty.
+    """
+    name = path.name.lower().removesuffix(".gz")
+    if name.endswith(".jsonl"):
+        yield from _whole_objects(row for _, row in _json_objects(path))
+    elif name.endswith(".parquet"):
+        yield from _whole_objects(_parquet_objects(path))
+    else:
+        yield from (row for _, row in _split_rows(path))
+
+
+def _whole_objects(rows: Iterator[dict[str, Any]]) -> Iterator[list[str]]:
+    names: list[str] = []
+    for row in rows:
+        if not names:
+            names = list(row)
+            yield names
+        yield [str(row[name]) if _is_text(row.get(name)) else "" for name in names]
 
 
 def _numbers(path: Path, columns: Columns, names: Sequence[str]) -> list[int]:
@@ -63,7 +93,7 @@ def _read_rows(path: Path, columns: Columns) -> Iterator[tuple[str, ...]]:
         if min(numbers) < 0 or max(numbers) >= len(row):
             needed = f"columns {_joined(numbers)}, counted from 0, are" if numbers[1:] else f"column {numbers[0]} is"
             raise DataError(
-                f"{path} line {number:,} has {len(row)} column{'s' * (len(row) != 1)} ({_shortened(row)}); {needed} "
+                f"{path} line {number:,} has {counted(len(row), 'column')} ({_shortened(row)}); {needed} "
                 f"needed. Set {_joined(columns)}, or mend the line."
             )
         yield tuple(row[column] for column in numbers)
@@ -88,6 +118,14 @@ def _shortened(row: Sequence[str]) -> str:
 
 
 def _read_jsonl(path: Path, columns: Columns) -> Iterator[tuple[str, ...]]:
+    for number, row in _json_objects(path):
+        names = list(row)
+        place = Path(f"{path} line {number:,}")
+        yield tuple(_as_text(row[names[column]], path, number) for column in _numbers(place, columns, names))
+
+
+def _json_objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield line number and object of each line that is not blank."""
     for number, line in enumerate(read_lines(path), start=1):
         if not line.strip():
             continue
@@ -99,34 +137,49 @@ def _read_jsonl(path: Path, columns: Columns) -> Iterator[tuple[str, ...]]:
             raise DataError(
                 f'{path} line {number:,} is no JSON object: {line[:60]}; each line must be like {{"en": …}}.'
             )
-        names = list(row)
-        place = Path(f"{path} line {number:,}")
-        yield tuple(_as_text(row[names[column]], path, number) for column in _numbers(place, columns, names))
+        yield number, row
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str | int | float) and not isinstance(value, bool)
 
 
 def _as_text(value: Any, path: Path, number: int) -> str:
     if value is None:
         return ""
-    if isinstance(value, str | int | float) and not isinstance(value, bool):
+    if _is_text(value):
         return str(value)
     raise DataError(f"{path} row {number:,} holds {type(value).__name__} {str(value)[:40]!r}; text is needed.")
 
 
 def _read_parquet(path: Path, columns: Columns) -> Iterator[tuple[str, ...]]:
+    with _open_parquet(path) as file:
+        names = file.schema_arrow.names
+        wanted = [names[column] for column in _numbers(path, columns, names)]
+        number = 0
+        for batch in file.iter_batches(batch_size=4096, columns=list(dict.fromkeys(wanted))):
+            for row in zip(*(batch.column(name).to_pylist() for name in wanted), strict=True):
+                number += 1
+                yield tuple(_as_text(value, path, number) for value in row)
+
+
+def _parquet_objects(path: Path) -> Iterator[dict[str, Any]]:
+    with _open_parquet(path) as file:
+        for batch in file.iter_batches(batch_size=4096):
+            yield from batch.to_pylist()
+
+
+@contextmanager
+def _open_parquet(path: Path) -> Iterator[Any]:
+    """Open a Parquet file; what is wrong with it is a DataError, while it is read, too."""
     try:
         import pyarrow
         import pyarrow.parquet
     except ImportError:
         raise MissingExtraError("pyarrow", "parquet", f"Reading {path.name}") from None
-    number = 0
     try:
         with pyarrow.parquet.ParquetFile(path) as file:
-            names = file.schema_arrow.names
-            wanted = [names[column] for column in _numbers(path, columns, names)]
-            for batch in file.iter_batches(batch_size=4096, columns=list(dict.fromkeys(wanted))):
-                for row in zip(*(batch.column(name).to_pylist() for name in wanted), strict=True):
-                    number += 1
-                    yield tuple(_as_text(value, path, number) for value in row)
+            yield file
     except pyarrow.ArrowException as error:
         raise DataError(f"{path} is no readable Parquet file ({str(error).splitlines()[0]}); write it again.") from None
     except OSError as error:

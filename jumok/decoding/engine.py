@@ -13,6 +13,7 @@ from jumok.decoding.hypotheses import Hypothesis
 from jumok.decoding.requests import InputT, Marks, Request
 from jumok.decoding.search import ObservedExtend, Search
 from jumok.nn.model import BatchT, Decoder, StateT
+from jumok.nn.threads import one_thread_for
 
 
 def generate(
@@ -57,7 +58,8 @@ def stream(
     (number,) = search.add([request])
     shown = 0
     while search.busy:
-        search.step()
+        with one_thread_for(1, decoder):  # not around the yield: between two tokens the threads are the caller's
+            search.step()
         new = search.so_far(number, shown)
         yield from new
         shown += len(new)

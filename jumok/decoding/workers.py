@@ -10,26 +10,21 @@ import os
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import TypeVar
-from weakref import WeakKeyDictionary
 
 import torch
 
 from jumok.errors import JumokError
 from jumok.native.freed_memory import FreedMemory
-from jumok.nn.model import BatchT, Model
 
 Answer = TypeVar("Answer")
 Portion = list[int]  # places of sentences in the call
 
 LEAST = 16  # sentences that are worth a process
-FEW_ROWS = 16  # hypotheses at once …
-SMALL = 16_000_000  # … and parameters: a product of so few and so small is over before threads meet
 
 
 def processes_for(sentences: int, *, wanted: int, portion: int, device: torch.device) -> int:
@@ -38,31 +33,6 @@ def processes_for(sentences: int, *, wanted: int, portion: int, device: torch.de
         return 1
     cores = wanted or min(torch.get_num_threads(), os.cpu_count() or 1)
     return max(min(cores, -(-sentences // min(portion, LEAST))), 1)
-
-
-@contextmanager
-def one_thread(rows: int, model: Model[BatchT]) -> Iterator[None]:
-    """Use one thread inside the block where a few hypotheses of a small model would make threads wait for each other."""
-    threads = torch.get_num_threads()
-    small = rows <= FEW_ROWS and _parameters(model) <= SMALL
-    if threads == 1 or not small:
-        yield
-        return
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
-
-
-def _parameters(model: Model[BatchT]) -> int:
-    """Return how many parameters a model has; counted once, since a sentence may take less time than counting."""
-    if model not in _counts:
-        _counts[model] = model.parameter_count
-    return _counts[model]
-
-
-_counts: WeakKeyDictionary[torch.nn.Module, int] = WeakKeyDictionary()
 
 
 def portions(lengths: Sequence[int], *, processes: int, portion: int) -> list[Portion]:

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from jumok.errors import are, counted
+
 MOST_CLASSES = 20  # with more, the table of confusions is left out
 
 Scores = Mapping[str, Any]
@@ -32,13 +34,15 @@ class ScoreReport:
 def translation_report(label: str, split: str, scores: Scores) -> ScoreReport:
     """Report BLEU and others, by length of the source."""
     lines = [
-        f"{label} ({split}), {scores['sentences']:,} sentences, beam {scores['decoding']['beam']}",
+        f"{label} ({split}), {counted(scores['sentences'], 'sentence')}, beam {scores['decoding']['beam']}",
         f"  BLEU {scores['bleu']:.2f}   chrF {scores['chrf']:.2f}   loss {scores['loss']:.4f}   "
         f"perplexity {scores['perplexity']:.3f}",
         f"  exact match ({split}): {scores['exact_match']:.1f} %",
     ]
     if scores["cut"]:
-        lines.append(f"  {scores['cut']:,} sources are longer than the model takes and were cut")
+        lines.append(
+            f"  {counted(scores['cut'], 'source')} {are(scores['cut'])} longer than the model takes and were cut"
+        )
     rows = tuple(
         (
             f"{bucket['shortest']}-{bucket['longest']}",
@@ -56,8 +60,8 @@ def language_report(label: str, split: str, scores: Scores) -> ScoreReport:
     """Report how well the next token of a text is foretold."""
     return ScoreReport(
         (
-            f"{label} ({split}), {scores['documents']:,} documents, {scores['tokens']:,} tokens, "
-            f"{scores['characters']:,} characters",
+            f"{label} ({split}), {counted(scores['documents'], 'document')}, {counted(scores['tokens'], 'token')}, "
+            f"{counted(scores['characters'], 'character')}",
             f"  loss {scores['loss']:.4f}   perplexity {scores['perplexity']:.3f}   "
             f"bits per byte {scores['bits_per_byte']:.4f}   bits per character {scores['bits_per_character']:.4f}",
         )
@@ -69,7 +73,7 @@ def masked_language_report(label: str, split: str, scores: Scores) -> ScoreRepor
     follows = f"   next text right {scores['next_sentence']:.2f} %" if "next_sentence" in scores else ""
     return ScoreReport(
         (
-            f"{label} ({split}), {scores['documents']:,} documents, {scores['tokens']:,} tokens",
+            f"{label} ({split}), {counted(scores['documents'], 'document')}, {counted(scores['tokens'], 'token')}",
             f"  masked tokens found {scores['accuracy']:.2f} %   loss {scores['loss']:.4f}   "
             f"perplexity {scores['perplexity']:.3f}{follows}",
         )
@@ -82,11 +86,11 @@ def classification_report(label: str, split: str, scores: Scores) -> ScoreReport
     images = "top5" in scores
     five = f"   among the first five {scores['top5']:.2f} %" if images and len(labels) > 5 else ""
     lines = [
-        f"{label} ({split}), {scores['examples']:,} {'images' if images else 'texts'}",
+        f"{label} ({split}), {counted(scores['examples'], 'image' if images else 'text')}",
         f"  accuracy {scores['accuracy']:.2f} %   macro-F1 {scores['macro_f1']:.2f} %   loss {scores['loss']:.4f}{five}",
     ]
     if scores.get("broken"):
-        lines.append(f"  {scores['broken']:,} images cannot be used and are left out")
+        lines.append(f"  {counted(scores['broken'], 'image')} cannot be used and {are(scores['broken'])} left out")
     compared = [f"{name} {baselines[name]:.2f} %" for name in ("majority", "n-grams") if name in baselines]
     if compared:
         lines.append(f"  beside it: accuracy of {', '.join(compared)}")

@@ -1,4 +1,4 @@
-"""Models of Hugging Face's layout, brought in: GPT-2, BERT, ViT, Swin and Marian from a local folder to a run.
+"""Models of Hugging Face's layout, brought in: GPT-2, BERT, ViT, Swin, Marian, and what `jumok export` wrote.
 
 config.json, weights, tokenizer or how images are prepared → recipe, our names and our order of ids, tokenizer → RUN
 Nothing is unpickled freely: weights are safetensors, or a .bin read with weights_only.
@@ -20,7 +20,13 @@ from torch import Tensor
 from jumok.data.text.tokenizer import END, PAD, SPECIALS, START, UNKNOWN, Tokenizer
 from jumok.errors import DataError
 from jumok.export.images import Weights, swin_weights, vit_weights
-from jumok.export.marian import marian_recipe, marian_tokenizers, marian_weights
+from jumok.export.marian import (
+    marian_positions,
+    marian_recipe,
+    marian_tokenizers,
+    marian_weights,
+    own_tokenizer,
+)
 
 NEVER = -1e4  # logit of ids that a GPT-2 does not have
 ACTIVATIONS = {
@@ -50,6 +56,7 @@ def read_folder(folder: Path) -> Imported:
         "gpt2": _gpt2,
         "bert": _bert,
         "marian": _marian,
+        "pegasus": _marian,
         "vit": _vit,
         "swin": _swin,
     }
@@ -165,7 +172,6 @@ def _gpt2(folder: Path, config: dict[str, Any]) -> Imported:
     tokenizer, order, _ = _reorder(_library(folder, from_files), {END: "<|endoftext|>"}, mask="")
     theirs = {name.removeprefix("transformer."): value for name, value in _read_weights(folder).items()}
     table = theirs["wte.weight"]
-    order += [old for old in range(len(table)) if old not in set(order)]  # rows that no token uses
     ours = {"embed.table.weight": _rows(table, order), "embed.positions.table": theirs["wpe.weight"]}
     ours["project.bias"] = torch.tensor([NEVER if old is None else 0.0 for old in order])
     for number in range(config["n_layer"]):
@@ -310,7 +316,15 @@ def _images(folder: Path, config: dict[str, Any], model: dict[str, Any], weights
 def _marian(folder: Path, config: dict[str, Any]) -> Imported:
     path = folder / "generation_config.json"
     generation = _json(path) if path.exists() else {}
-    tokenizers, order = marian_tokenizers(folder, config, _json(folder / "vocab.json"))
     raw = marian_recipe(config, generation, ACTIVATIONS)
-    raw["model"] |= {"source_vocabulary": len(order), "target_vocabulary": len(order)}
-    return Imported(raw, tokenizers, marian_weights(config, _read_weights(folder), order), [])
+    if (folder / "vocab.json").exists() or not (folder / "tokenizer.json").exists():
+        tokenizers, order = marian_tokenizers(folder, config, _json(folder / "vocab.json"))
+    else:
+        tokenizer = own_tokenizer(_json(folder / "tokenizer.json"))
+        tokenizers, order = {"source": tokenizer, "target": tokenizer}, list(range(len(tokenizer)))
+        raw["tokenizer"]["kind"] = tokenizer.kind
+        raw["data"]["max_length"] = _json(folder / "tokenizer_config.json")["model_max_length"]
+    weights = _read_weights(folder)
+    positions, tables = marian_positions(config, weights)
+    raw["model"] |= positions | {"source_vocabulary": len(order), "target_vocabulary": len(order)}
+    return Imported(raw, tokenizers, marian_weights(config, weights, order) | tables, [])

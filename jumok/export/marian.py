@@ -1,8 +1,10 @@
-"""Marian translators of Hugging Face's layout (opus-mt), brought in: from their names, ids and pieces to ours.
+"""Marian and Pegasus translators of Hugging Face's layout, brought in: from their names, ids and pieces to ours.
 
 config, weights, source.spm, target.spm, vocab.json → [model] and [decoding] of a recipe, two tokenizers, weights
+tokenizer.json, where `jumok export` wrote it, has our own ids: it is taken as it is
 """
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from torch import Tensor
 from jumok.data.text.tokenizer import END, PAD, SPECIALS, START, UNKNOWN, Tokenizer
 from jumok.errors import DataError
 from jumok.export.sentencepiece import read_pieces, unigram_tokenizer
+from jumok.nn.positions import sinusoid
 
 Weights = dict[str, Tensor]
 LAYER = {  # of either stack; the decoder has cross-attention too
@@ -36,6 +39,18 @@ def marian_tokenizers(
     return tokenizers, [*(theirs[number] for number in range(len(SPECIALS))), *(number for number, _ in sorted(rest))]
 
 
+def own_tokenizer(content: dict[str, Any]) -> Tokenizer:
+    """Return the tokenizer of a tokenizer.json that `jumok export` wrote, as it was before; another is refused."""
+    marked = {token["id"]: token["content"] for token in content.get("added_tokens") or []}
+    if [marked.get(number) for number in range(len(SPECIALS))] != list(SPECIALS):
+        raise DataError(
+            "its tokenizer was not written by jumok export: jumok imports Marian models with source.spm, target.spm and "
+            "vocab.json, and what jumok export wrote"
+        )
+    plain: dict[str, Any] = {"added_tokens": [], "post_processor": None, "truncation": None, "padding": None}
+    return Tokenizer(json.dumps(content | plain, ensure_ascii=False))
+
+
 def marian_recipe(config: dict[str, Any], generation: dict[str, Any], activations: dict[str, str]) -> dict[str, Any]:
     """Return the recipe of a Marian model."""
     layers = {"encoder_ffn_dim": "decoder_ffn_dim", "encoder_attention_heads": "decoder_attention_heads"}
@@ -58,7 +73,8 @@ def marian_recipe(config: dict[str, Any], generation: dict[str, Any], activation
             "heads": config["encoder_attention_heads"],
             "feedforward": config["encoder_ffn_dim"],
             "activation": activations[config["activation_function"]],
-            "positions": "sinusoidal-halves",
+            "norm_position": "pre" if config["model_type"] == "pegasus" else "post",
+            "tied": config.get("tie_word_embeddings", True),
             "dropout": config.get("dropout", 0.1),
         },
         "decoding": {
@@ -74,7 +90,13 @@ def marian_weights(config: dict[str, Any], weights: Weights, order: list[int]) -
     table = weights["model.shared.weight"][rows]
     bias = weights.get("final_logits_bias", torch.zeros(1, len(weights["model.shared.weight"])))[0][rows]
     ours = {"embed_source.table.weight": table, "project.bias": bias}  # one table for both sides and the output
+    if not config.get("tie_word_embeddings", True):
+        ours["project.weight"] = weights["lm_head.weight"][rows]
     for stack in ("encoder", "decoder"):
+        if config["model_type"] == "pegasus":
+            ours |= {
+                f"{stack}.final.{kind}": weights[f"model.{stack}.layer_norm.{kind}"] for kind in ("weight", "bias")
+            }
         for number in range(config[f"{stack}_layers"]):
             theirs, place = f"model.{stack}.layers.{number}", f"{stack}.layers.{number}"
             for kind in ("weight", "bias"):
@@ -87,3 +109,24 @@ def marian_weights(config: dict[str, Any], weights: Weights, order: list[int]) -
                 names = LAYER | (CROSS if stack == "decoder" else {})
                 ours |= {f"{place}.{new}.{kind}": weights[f"{theirs}.{old}.{kind}"] for old, new in names.items()}
     return ours
+
+
+def marian_positions(config: dict[str, Any], weights: Weights) -> tuple[dict[str, Any], Weights]:
+    """Return the keys of [model] that say how positions are encoded, and the tables of those that are learned.
+
+    A folder without tables has the sinusoid of Marian: sines first, cosines behind them.
+    """
+    tables = [weights.get(f"model.{stack}.embed_positions.weight") for stack in ("encoder", "decoder")]
+    if tables[0] is None or tables[1] is None:
+        return {"positions": "sinusoidal-halves"}, {}
+    places, width = torch.arange(len(tables[0])), config["d_model"]
+    known = {
+        "none": torch.zeros(len(places), width),
+        "sinusoidal": sinusoid(places, width),
+        "sinusoidal-halves": sinusoid(places, width, halves=True),
+    }
+    for kind, wanted in known.items():
+        if all(table is not None and torch.allclose(table, wanted, atol=1e-3) for table in tables):
+            return {"positions": kind}, {}
+    learned = {"embed_source.positions.table": tables[0], "embed_target.positions.table": tables[1]}
+    return {"positions": "learned", "max_positions": len(places)}, learned

@@ -26,9 +26,9 @@ ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "gelu-tanh": "gelu_new", "silu": 
 
 
 def write_huggingface(
-    model: Model[Any], tokenizers: dict[str, Tokenizer], options: DecodingConfig, folder: Path
+    model: Model[Any], folder: Path, *, tokenizers: dict[str, Tokenizer], options: DecodingConfig, longest: int
 ) -> None:
-    """Write a Transformer and its tokenizer into folder as save_pretrained would."""
+    """Write a Transformer and its tokenizer into folder as save_pretrained would; longest is the most source tokens."""
     transformer = supported_transformer(model, "Hugging Face's layout")
     config = transformer.config
     source, target = (json.loads(tokenizers[side].content) for side in ("source", "target"))
@@ -85,7 +85,7 @@ def write_huggingface(
         "unk_token": SPECIALS[UNKNOWN],
         "bos_token": SPECIALS[START],
         "eos_token": SPECIALS[END],
-        "model_max_length": limit,
+        "model_max_length": longest,
         "clean_up_tokenization_spaces": False,
     }
     for name, content in (

@@ -5,19 +5,28 @@ with observe(model) as record:  every attention layer of the model computes its 
 record.maps → one AttentionMap per call of a layer (inspection/record.py)
 
 Layers find the record through a context variable (nn/recording.py), and the record knows the modules of its model:
-other models and other threads keep their fast path. torch's own layers and Hugging Face's models are made to hand over
-their weights, too (inspection/foreign.py).
+other models and other threads keep their fast path. torch's own layers, Hugging Face's models and calls of
+F.scaled_dot_product_attention are recorded, too (inspection/foreign.py).
 """
 
+import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
+import torch
 from torch import nn
 
+from jumok.errors import RecordError
 from jumok.inspection.ablation import Ablation
+from jumok.inspection.calls import Observation
 from jumok.inspection.foreign import filing_foreign_weights
-from jumok.inspection.record import AttentionRecord, ModulePath
+from jumok.inspection.kinds import module_paths
+from jumok.inspection.record import AttentionRecord
+from jumok.inspection.suspects import explain_emptiness, name_some
+from jumok.inspection.uncompiled import uncompiled
 from jumok.nn.recording import recorder_for, recording
+
+__all__ = ["observe", "recorder_for"]
 
 
 @contextmanager
@@ -28,30 +37,38 @@ def observe(
 
     Blocks may be nested: a call is filed once, by the innermost block that observes its model. An ablation (for jumok's
     own models) leaves heads, source tokens or positions out of the calls. keep=False keeps no maps. With details,
-    jumok's own layers also keep what their weights were computed from (AttentionMap.details), and its models their
-    tables of positions (AttentionRecord.positions).
+    maps also keep what their weights were computed from (AttentionMap.details), and jumok's models their tables of
+    positions (AttentionRecord.positions). A compiled model runs uncompiled inside the block. What could not be recorded
+    is said in a warning at the end of the block.
     """
+    if isinstance(model, torch.jit.ScriptModule):
+        raise RecordError(
+            f"{type(model).__name__} is a scripted or traced model (torch.jit): it runs outside of Python, where attention "
+            "cannot be recorded; observe the model that it was made from"
+        )
     record = AttentionRecord(
-        observed=_paths(model), ablation=ablation or Ablation(), keeps_maps=keep, keeps_details=details
+        observed=module_paths(model), ablation=ablation or Ablation(), keeps_maps=keep, keeps_details=details
     )
-
-    def is_recorded(module: nn.Module) -> bool:
-        return recorder_for(module) is record
-
+    observation = Observation(record)
+    for module in outermost_scripts(model):
+        observation.note("What scripted modules (torch.jit) compute cannot be recorded", module)
     try:
-        with (
-            recording(record),
-            filing_foreign_weights(model, is_recorded=is_recorded, file=record.file_unless_repeated),
-        ):
+        foreign = filing_foreign_weights(model, observation) if keep else nullcontext()
+        with recording(record), uncompiled(model), foreign:
             yield record
+        if observation.called and not record.maps and not type(model).__module__.startswith("jumok."):
+            record.why_empty = explain_emptiness(model)
+            warnings.warn(record.why_empty, stacklevel=3)
+        for sentence, paths in observation.notes.items():
+            warnings.warn(f"{sentence}: {name_some(paths)}", stacklevel=3)
     finally:
         record.observed.clear()  # the model is let go of, and tasks that were begun inside the block record no more
 
 
-def _paths(model: nn.Module) -> dict[nn.Module, ModulePath]:
-    """Return the path of each module, and its layer: the last number in the path, or 0."""
-    paths = {}
-    for path, module in model.named_modules():
-        numbers = [int(part) for part in path.split(".") if part.isdigit()]
-        paths[module] = ModulePath(path, numbers[-1] if numbers else 0)
-    return paths
+def outermost_scripts(model: nn.Module) -> Iterator[nn.Module]:
+    """Yield the scripted modules of a model that stand inside no other."""
+    for child in model.children():
+        if isinstance(child, torch.jit.ScriptModule):
+            yield child
+        else:
+            yield from outermost_scripts(child)

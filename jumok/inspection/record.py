@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from jumok.inspection.ablation import Ablation
 from jumok.inspection.details import AttentionDetails, PositionTable, expand_mask, join_queries
+from jumok.inspection.rows import refuse_other_rows
 
 # B batch · H heads · Q queries · K keys
 
@@ -117,6 +118,8 @@ class AttentionRecord:
     keeps_maps: bool = True  # False: the calls are only ablated
     keeps_details: bool = False  # True: maps keep their details, and positions are kept
     positions: list[PositionTable] = field(default_factory=list)
+    why_empty: str = field(default="", repr=False)  # a sentence, where the model was called and nothing was recognised
+    followed_beams: bool = field(default=False, repr=False)  # whether a beam search reordered rows between the calls
     _noted: list[AttentionDetails] = field(default_factory=list, repr=False)  # since the last map was filed
 
     def watches(self, module: nn.Module) -> bool:
@@ -150,24 +153,35 @@ class AttentionRecord:
             details = AttentionDetails(query, key, value, output, scale=scale, mask=expanded, vector=vector)
             self._noted.append(details.per_hypothesis(group).detached())
 
-    def file(self, module: nn.Module, kind: str, weights: Tensor, *, grid: tuple[int, int] | None = None) -> None:
-        """Keep weights (B, H, Q, K) under the module's path; grid is the rows and columns of keys in an image."""
+    def file(
+        self,
+        module: nn.Module,
+        kind: str,
+        weights: Tensor,
+        *,
+        grid: tuple[int, int] | None = None,
+        repeat: int = 0,
+        checked: bool = True,
+    ) -> None:
+        """Keep weights (B, H, Q, K) under the module's path; grid is the rows and columns of keys in an image.
+
+        repeat counts the calls of a module that serves as several layers. Rows that neither sum to 1 nor are empty are
+        refused, unless the weights are ablated or, checked=False, after dropout; over a grid they may sum to less,
+        because padding around it is cut off.
+        """
         if self.keeps_maps:
             path, layer = self.observed[module]
             details = join_queries(self._noted) if self._noted else None
             self._noted.clear()
-            self.maps.append(AttentionMap(path, kind, layer, weights.detach(), grid=grid, details=details))
+            if checked and self.ablation == Ablation():
+                refuse_other_rows(weights, name=name_of(module, path), partial=grid is not None)
+            self.maps.append(AttentionMap(path, kind, layer + repeat, weights.detach(), grid=grid, details=details))
 
     def file_positions(self, module: nn.Module, kind: str, join: str, encoding: Tensor) -> None:
         """Keep the encoding (T, P) of a sequence's positions, or the first of (B, T, P)."""
         if self.keeps_maps and self.keeps_details:
             table = encoding.detach() if encoding.dim() == 2 else encoding.detach()[0]
             self.positions.append(PositionTable(self.observed[module].path, kind, join, table))
-
-    def file_unless_repeated(self, module: nn.Module, kind: str, weights: Tensor) -> None:
-        """Keep weights unless they are the last map's: a module may return what the layer inside it has returned."""
-        if not self.maps or self.maps[-1].weights.data_ptr() != weights.data_ptr():
-            self.file(module, kind, weights)
 
     def of_kind(self, kind: str) -> list[AttentionMap]:
         """Return the maps of one kind, lowest layer first."""
@@ -196,6 +210,11 @@ class AttentionRecord:
         mean = mean_over_heads(maps)
         encoder = self.of_kind("encoder")
         return mean @ rollout(encoder) if encoder else mean
+
+
+def name_of(module: nn.Module, path: str) -> str:
+    """Return how a module is called in messages: path and class."""
+    return f"{path} ({type(module).__name__})" if path else type(module).__name__
 
 
 def rollout(maps: Sequence[AttentionMap]) -> Tensor:

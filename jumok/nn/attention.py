@@ -83,6 +83,11 @@ class MultiHeadAttention(nn.Module, ABC):
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
+        if not head_width and width % heads:
+            raise ValueError(
+                f"width ({width}) must be a multiple of heads ({heads}); the nearest below is {width - width % heads}; "
+                "or give head_width"
+            )
         self.heads, self.kind = heads, kind
         self.head_width = head_width or width // heads
         self.value_width = value_width or self.head_width

@@ -60,6 +60,18 @@ class Predictor(ABC, Generic[TaskT, ModelT, StoreT]):
 
     def __init__(self, run: Run, task: TaskT) -> None:
         self.run, self.task = run, task
+        self.load_again: Callable[[], Self] | None = None  # from its folder, as runs/loading.py loaded it
+
+    def __reduce__(self) -> tuple[Callable[[], Self], tuple[()]]:
+        """Pickle where the run is and how it was loaded; whoever unpickles it loads it again."""
+        if self.load_again is None:
+            raise TypeError(
+                "only a predictor that jumok.load returned can be pickled: it is loaded again from its folder"
+            )
+        return self.load_again, ()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self.run.folder)!r})"
 
     @classmethod
     @abstractmethod

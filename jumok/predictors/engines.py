@@ -11,9 +11,10 @@ from jumok.config import DecodingConfig
 from jumok.data.text.pair_store import PairStore
 from jumok.decoding.engine import stream
 from jumok.decoding.requests import Request
-from jumok.decoding.workers import one_thread, portions, processes_for, share
+from jumok.decoding.workers import portions, processes_for, share
 from jumok.nn.batch import PairBatch
 from jumok.nn.model import Decoder
+from jumok.nn.threads import one_thread_for
 from jumok.tasks.pairs import Ids
 from jumok.tasks.translation import Translation
 from jumok.tasks.writing import MARKS, Answer
@@ -100,7 +101,7 @@ class JumokEngine(TranslationEngine):
         )
         if count == 1 or options.sample:  # what is drawn depends on a sentence's place in the call
             hypotheses = min(len(sources), options.batch_size) * options.beam
-            with one_thread(hypotheses, self.model):
+            with one_thread_for(hypotheses, self.model):
                 return self.task.answer(self.model, sources, options=options, prefixes=prefixes, progress=progress)
 
         def answer(portion: Sequence[int]) -> list[list[Answer]]:

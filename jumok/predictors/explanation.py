@@ -42,6 +42,11 @@ class Explanation:
     answer_words: tuple[int, ...] = ()
     text: str = ""  # the source as it was read
 
+    def __repr__(self) -> str:
+        """Return one line: the source, the answer, and how many maps there are."""
+        source, answer = (_shortened(text) for text in (self.text, self.answer.text))
+        return f"Explanation({source!r} → {answer!r}, {len(self.record.maps)} attention maps)"
+
     def in_words(self) -> "Explanation":
         """Return the same with words instead of subwords: weights added up over keys, averaged over queries.
 
@@ -137,6 +142,11 @@ def _choices_of_words(choices: Sequence[TokenChoice], words: Sequence[int]) -> t
     for choice, word in zip(choices, words, strict=True):
         shares[word] *= choice.probability
     return tuple(map(TokenChoice, names, shares, rivals))
+
+
+def _shortened(text: str, longest: int = 20) -> str:
+    """Return a text, or its beginning; half of an 80-column line may be letters of two columns."""
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
 def _next(words: Sequence[int]) -> int:

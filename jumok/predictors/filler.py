@@ -5,6 +5,7 @@ text with [MASK] → ids → model → the likeliest tokens of each mask
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import overload
 
 import numpy as np
 import torch
@@ -18,6 +19,7 @@ from jumok.errors import ConfigError
 from jumok.nn.batch import MaskedBatch
 from jumok.nn.masks import mean_of
 from jumok.nn.model import MaskedReader
+from jumok.nn.threads import one_thread_for
 from jumok.predictors.base import Advance, Notice, Warn, ignore_notice
 from jumok.predictors.text import TextPredictor
 from jumok.tasks.base import Scores
@@ -43,9 +45,22 @@ class Filler(TextPredictor[MaskedLanguageModeling, MaskedReader]):
     verb = "fill"
     source_is = "here the text of --source is scored alone"
 
+    @overload
+    def fill(  # type: ignore[overload-overlap]  # a str is a sequence of them, too
+        self, texts: str, *, top: int = 5, warn: Warn = ignore_notice
+    ) -> Filling: ...
+
+    @overload
+    def fill(self, texts: Sequence[str], *, top: int = 5, warn: Warn = ignore_notice) -> list[Filling]: ...
+
+    def fill(self, texts: str | Sequence[str], *, top: int = 5, warn: Warn = ignore_notice) -> Filling | list[Filling]:
+        """Return a text with every [MASK] filled and the likeliest tokens of each, or a list of those of several."""
+        if isinstance(texts, str):
+            return self._fill(texts, top=top, warn=warn)
+        return [self._fill(text, top=top, warn=warn) for text in texts]
+
     @torch.inference_mode()
-    def fill(self, text: str, *, top: int = 5, warn: Warn = ignore_notice) -> Filling:
-        """Return a text with every [MASK] filled, and the likeliest tokens of each."""
+    def _fill(self, text: str, *, top: int, warn: Warn) -> Filling:
         ids = self.read(text)
         unknown = ids.count(UNKNOWN)
         if unknown:
@@ -55,8 +70,9 @@ class Filler(TextPredictor[MaskedLanguageModeling, MaskedReader]):
         masked = source == self.task.mark
         batch = MaskedBatch(source, mask, masked, torch.zeros(int(masked.sum()), dtype=torch.int64))
         batch = batch.to(self.model.device)
-        states = self.model.states(batch)[batch.masked]
-        logits = self.model.project(self.model.token_features(states)).float()
+        with one_thread_for(1, self.model):
+            states = self.model.states(batch)[batch.masked]
+            logits = self.model.project(self.model.token_features(states)).float()
         probabilities = logits[:, : self.task.mark].softmax(dim=1)  # a mask is no answer
         likeliest = probabilities.topk(min(top, probabilities.shape[1]), dim=1)
         tokenizer = self.task.tokenizer
@@ -72,7 +88,7 @@ class Filler(TextPredictor[MaskedLanguageModeling, MaskedReader]):
 
     @torch.inference_mode()
     def embed(self, texts: str | Sequence[str]) -> Tensor:
-        """Return a vector of each text (N, D): the mean of its last states. One text may stand alone."""
+        """Return the vector of a text (D), or those of several (N, D): the mean of the last states of each."""
         alone = [texts] if isinstance(texts, str) else texts
         ids = self.task.tokenizer.encode([clean(text, self.task.data.lowercase) for text in alone])
         means = []
@@ -85,7 +101,8 @@ class Filler(TextPredictor[MaskedLanguageModeling, MaskedReader]):
             batch = MaskedBatch(source, mask, torch.zeros_like(mask), torch.zeros(0, dtype=torch.int64))
             batch = batch.to(self.model.device)
             means.append(mean_of(self.model.states(batch), batch.source_mask))
-        return torch.cat(means).float().cpu()
+        vectors = torch.cat(means).float().cpu()
+        return vectors[0] if isinstance(texts, str) else vectors
 
     def read(self, text: str) -> list[int]:
         """Return the ids of a text with masked tokens; one without, or one too long, is refused."""

@@ -5,6 +5,7 @@ file → pixels → model → probabilities, best first; under observe → atten
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import overload
 
 import numpy as np
 import torch
@@ -19,6 +20,7 @@ from jumok.inspection.observe import observe
 from jumok.lens.heat import heat_of
 from jumok.lens.image_view import laid_out, placed
 from jumok.nn.model import ImageReader
+from jumok.nn.threads import one_thread, one_thread_for
 from jumok.predictors.base import Advance, Notice, Warn, ignore_notice, ignore_progress
 from jumok.predictors.classifier import Classifier, Verdict, ranked_verdict
 from jumok.predictors.image_explanation import ImageExplanation
@@ -57,25 +59,53 @@ class ImageClassifier(Classifier[ImageClassification, ImageReader, LabelledImage
         except BrokenImageError as error:
             raise DataError(f"{image}: {error}.") from None
 
-    @torch.inference_mode()
+    @overload
+    def classify(  # type: ignore[overload-overlap]  # a file's name is a sequence, too
+        self, images: str | Path | Image.Image, *, progress: Advance = ignore_progress, warn: Warn = ignore_notice
+    ) -> Verdict: ...
+
+    @overload
     def classify(
         self,
         images: Sequence[str | Path | Image.Image],
         *,
         progress: Advance = ignore_progress,
         warn: Warn = ignore_notice,
+    ) -> list[Verdict | None]: ...
+
+    def classify(
+        self,
+        images: str | Path | Image.Image | Sequence[str | Path | Image.Image],
+        *,
+        progress: Advance = ignore_progress,
+        warn: Warn = ignore_notice,
+    ) -> Verdict | list[Verdict | None]:
+        """Return the verdict on an image, or a list of those on several.
+
+        One that cannot be read is refused; among several it has None, with a warning.
+        """
+        if not isinstance(images, str | Path | Image.Image):
+            return list(self._classify(images, progress=progress, warn=warn))
+        (verdict,) = self._classify([self.read(images)], progress=progress, warn=warn)
+        assert verdict is not None, "it was read"
+        return verdict
+
+    @torch.inference_mode()
+    def _classify(
+        self, images: Sequence[str | Path | Image.Image | Pixels], *, progress: Advance, warn: Warn
     ) -> Iterator[Verdict | None]:
         """Yield the verdict on each image; None, with a warning, where it cannot be read."""
         for first in range(0, len(images), ROWS):
             some: list[Pixels | None] = []
             for image in images[first : first + ROWS]:
                 try:
-                    some.append(self.read(image))
+                    some.append(image if isinstance(image, np.ndarray) else self.read(image))
                 except DataError as error:
                     warn(Notice(None, str(error)))
                     some.append(None)
             good = [pixels for pixels in some if pixels is not None]
-            found = iter(self.task.read(self.model, np.stack(good)).softmax(dim=1).tolist() if good else [])
+            with one_thread_for(len(good), self.model):
+                found = iter(self.task.read(self.model, np.stack(good)).softmax(dim=1).tolist() if good else [])
             for pixels in some:
                 yield None if pixels is None else ranked_verdict(self.task.labels, next(found))
             progress(len(some))
@@ -85,9 +115,10 @@ class ImageClassifier(Classifier[ImageClassification, ImageReader, LabelledImage
     ) -> Iterator[tuple[str, Verdict | None]]:
         """Yield each image of files and folders, and the verdict on it; None, with a warning, where it cannot be read."""
         files = list(map(str, self.find(given)))
-        yield from zip(files, self.classify(files, progress=progress, warn=warn), strict=True)
+        yield from zip(files, self._classify(files, progress=progress, warn=warn), strict=True)
 
     @torch.inference_mode()
+    @one_thread()
     def explain(self, image: str | Path | Image.Image, *, details: bool = False) -> ImageExplanation:
         """Return the verdict on an image and the attention behind it.
 

@@ -50,6 +50,13 @@ class ImageExplanation:
     note: str = ""  # said where there is no attention
     mixing: Tensor | None = None  # (layers, P, P): how a model without attention mixes its patches, where it does
 
+    def __repr__(self) -> str:
+        """Return one line: the image, its class, and how many maps there are."""
+        label, image = self.verdict.label[:20], f"{self.source[-30:]!r} → " if self.source else ""
+        return (
+            f"ImageExplanation({image}{label!r} {self.verdict.probability:.1%}, {len(self.record.maps)} attention maps)"
+        )
+
     @property
     def summary(self) -> str:
         """The likeliest classes with their probabilities, in one line."""

@@ -6,17 +6,19 @@ text → ids → row → model → probabilities, best first
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import overload
 
 import torch
 
 from jumok.cache import cache_key, cached_folder
 from jumok.config import LabelledFile
 from jumok.data.text.labelled import LabelStore
-from jumok.errors import DataError, MissingExtraError
+from jumok.errors import ConfigError, DataError, MissingExtraError
 from jumok.evaluation.labels import score_labels
 from jumok.evaluation.ngrams import fit_ngrams, majority_class
 from jumok.nn.batch import LabelBatch
 from jumok.nn.model import Model
+from jumok.nn.threads import one_thread_for
 from jumok.predictors.base import Advance, Notice, Warn, ignore_notice, ignore_progress
 from jumok.predictors.classifier import Classifier, Verdict, ranked_verdict
 from jumok.tasks.base import Scores
@@ -37,20 +39,41 @@ class TextClassifier(Classifier[TextClassification, Model[LabelBatch], LabelStor
         """Whether the training data had two texts per example."""
         return bool(self.task.data.train) and self.task.data.train[0].second != ""
 
-    @torch.inference_mode()
+    @overload
+    def classify(  # type: ignore[overload-overlap]  # a str and a pair are sequences of them, too
+        self, texts: str | tuple[str, str], *, progress: Advance = ignore_progress, warn: Warn = ignore_notice
+    ) -> Verdict: ...
+
+    @overload
+    def classify(
+        self, texts: Sequence[str | tuple[str, str]], *, progress: Advance = ignore_progress, warn: Warn = ignore_notice
+    ) -> list[Verdict]: ...
+
     def classify(
         self,
-        texts: str | Sequence[str | tuple[str, str]],
+        texts: str | tuple[str, str] | Sequence[str | tuple[str, str]],
         *,
         progress: Advance = ignore_progress,
         warn: Warn = ignore_notice,
-    ) -> list[Verdict]:
-        """Return the verdict on each text, or on each pair of texts; one text may stand alone.
+    ) -> Verdict | list[Verdict]:
+        """Return the verdict on a text, or on a pair of texts (a tuple), or a list of those on several.
 
         A text longer than the model takes is cut, and one without any is answered all the same, each with a warning.
         """
-        alone = [texts] if isinstance(texts, str) else texts
-        pairs = [(text, "") if isinstance(text, str) else text for text in alone]
+        if isinstance(texts, str):
+            return self._classify([(texts, "")], progress=progress, warn=warn)[0]
+        if isinstance(texts, tuple):
+            if not self.takes_two:
+                raise ConfigError(
+                    f"a tuple is a pair of texts, and {self.run.folder} takes one text; give a list of texts"
+                )
+            first, second = texts
+            return self._classify([(str(first), str(second))], progress=progress, warn=warn)[0]
+        pairs = [(text, "") if isinstance(text, str) else text for text in texts]
+        return self._classify(pairs, progress=progress, warn=warn)
+
+    @torch.inference_mode()
+    def _classify(self, pairs: Sequence[tuple[str, str]], *, progress: Advance, warn: Warn) -> list[Verdict]:
         verdicts: list[Verdict] = []
         for first in range(0, len(pairs), AT_ONCE):
             rows = []
@@ -65,9 +88,9 @@ class TextClassifier(Classifier[TextClassification, Model[LabelBatch], LabelStor
                     warn(Notice(number, what))
             source, mask, segments = pad_rows(rows)
             batch = LabelBatch(source, mask, torch.zeros(len(rows), dtype=torch.int64), segments).to(self.model.device)
-            verdicts += [
-                ranked_verdict(self.task.labels, row) for row in self.model(batch).float().softmax(dim=1).tolist()
-            ]
+            with one_thread_for(len(rows), self.model):
+                probabilities = self.model(batch).float().softmax(dim=1).tolist()
+            verdicts += [ranked_verdict(self.task.labels, row) for row in probabilities]
             progress(len(rows))
         return verdicts
 
@@ -76,7 +99,7 @@ class TextClassifier(Classifier[TextClassification, Model[LabelBatch], LabelStor
     ) -> Iterator[tuple[str, Verdict | None]]:
         """Yield each text and the verdict on it; a model of two texts takes them with a tab between."""
         pairs = [_split_at_tab(text) if self.takes_two else (text, "") for text in given]
-        yield from zip(given, self.classify(pairs, progress=progress, warn=warn), strict=True)
+        yield from zip(given, self._classify(pairs, progress=progress, warn=warn), strict=True)
 
     def own_data(self, source: Path, target: Path | None = None) -> LabelStore:
         """Return the examples of a table of one's own, laid out as the training data."""

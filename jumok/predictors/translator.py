@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Self
+from typing import Self, overload
 
 from jumok.config import Corpus, DecodingConfig
 from jumok.data.text.pair_store import PairStore
@@ -16,6 +16,7 @@ from jumok.data.text.sources import tidy
 from jumok.errors import ConfigError, DataError
 from jumok.evaluation.text import score_by_length, score_texts, tokenization
 from jumok.inspection.ablation import Ablation
+from jumok.nn.threads import one_thread
 from jumok.predictors.base import Advance, Notice, Predictor, Warn, ignore_notice
 from jumok.predictors.engines import JumokEngine, PairDecoder, TranslationEngine
 from jumok.predictors.explaining import explain, worth_of_heads
@@ -80,6 +81,30 @@ class Translator(Predictor[Translation, PairDecoder, PairStore]):
             raise ConfigError(f"--to {wanted}: {name} translates to {', '.join(known)}")
         return wanted
 
+    @overload
+    def translate(  # type: ignore[overload-overlap]  # a str is a sequence of them, too
+        self,
+        texts: str,
+        *,
+        to: str = "",
+        beam: int | None = None,
+        prefixes: Sequence[str] | None = None,
+        options: DecodingConfig | None = None,
+        progress: Advance | None = None,
+    ) -> str: ...
+
+    @overload
+    def translate(
+        self,
+        texts: Sequence[str],
+        *,
+        to: str | Sequence[str] = "",
+        beam: int | None = None,
+        prefixes: Sequence[str] | None = None,
+        options: DecodingConfig | None = None,
+        progress: Advance | None = None,
+    ) -> list[str]: ...
+
     def translate(
         self,
         texts: str | Sequence[str],
@@ -89,14 +114,40 @@ class Translator(Predictor[Translation, PairDecoder, PairStore]):
         prefixes: Sequence[str] | None = None,
         options: DecodingConfig | None = None,
         progress: Advance | None = None,
-    ) -> list[str]:
-        """Return the best translation of each text; one text may stand alone.
+    ) -> str | list[str]:
+        """Return the best translation of a text, or a list of those of several.
 
         to is the target language, or one for each text, of a run that has several.
         """
         options = (options or self.options).changed({"beam": beam})
-        found = self.answers(texts, to=to, prefixes=prefixes, options=options, progress=progress)
-        return [answers[0].text for answers in found]
+        given = [texts] if isinstance(texts, str) else texts
+        found = self.answers(given, to=to, prefixes=prefixes, options=options, progress=progress)
+        best = [answers[0].text for answers in found]
+        return best[0] if isinstance(texts, str) else best
+
+    @overload
+    def answers(  # type: ignore[overload-overlap]
+        self,
+        texts: str,
+        *,
+        to: str = "",
+        prefixes: Sequence[str] | None = None,
+        options: DecodingConfig | None = None,
+        progress: Advance | None = None,
+        warn: Warn = ignore_notice,
+    ) -> list[Answer]: ...
+
+    @overload
+    def answers(
+        self,
+        texts: Sequence[str],
+        *,
+        to: str | Sequence[str] = "",
+        prefixes: Sequence[str] | None = None,
+        options: DecodingConfig | None = None,
+        progress: Advance | None = None,
+        warn: Warn = ignore_notice,
+    ) -> list[list[Answer]]: ...
 
     def answers(
         self,
@@ -107,9 +158,14 @@ class Translator(Predictor[Translation, PairDecoder, PairStore]):
         options: DecodingConfig | None = None,
         progress: Advance | None = None,
         warn: Warn = ignore_notice,
-    ) -> list[list[Answer]]:
-        """Return the n best translations of each text with scores and tokens; an empty text gives one empty answer."""
-        texts = [texts] if isinstance(texts, str) else list(texts)
+    ) -> list[Answer] | list[list[Answer]]:
+        """Return the n best translations of a text with scores and tokens, or a list of those of several.
+
+        An empty text gives one empty answer.
+        """
+        if isinstance(texts, str):
+            return self.answers([texts], to=to, prefixes=prefixes, options=options, progress=progress, warn=warn)[0]
+        texts = list(texts)
         sources = self.read(texts, to=to, warn=warn)
         real = [number for number, ids in enumerate(sources) if len(ids)]
         found = self.engine.search(
@@ -183,6 +239,7 @@ class Translator(Predictor[Translation, PairDecoder, PairStore]):
         if whole != shown:  # the rest never came
             yield whole[len(shown) :]
 
+    @one_thread()
     def explain(
         self,
         text: str,
@@ -215,6 +272,7 @@ class Translator(Predictor[Translation, PairDecoder, PairStore]):
             details=details,
         )
 
+    @one_thread()
     def importance(
         self,
         text: str,

@@ -4,7 +4,7 @@ text → ids → [decoding engine up to the window → newest half of it, read a
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, overload
 
 import torch
 
@@ -47,15 +47,46 @@ class Writer(TextPredictor[LanguageModeling, TextDecoder]):
         """The recipe's own way to decode, but drawn at random: the likeliest text of all runs in circles."""
         return super().options.model_copy(update={"sample": True, "n_best": 1})
 
-    def write(
+    @overload
+    def generate(  # type: ignore[overload-overlap]  # a str is a sequence of them, too
         self,
-        beginning: str = "",
+        beginnings: str = "",
         *,
+        max_length: int | None = None,
+        temperature: float | None = None,
+        seed: int | None = None,
         options: DecodingConfig | None = None,
         warn: Warn = ignore_notice,
-    ) -> str:
-        """Return what the model writes after a beginning, the beginning left out."""
-        return "".join(self.stream(beginning, options=options, warn=warn))
+    ) -> str: ...
+
+    @overload
+    def generate(
+        self,
+        beginnings: Sequence[str],
+        *,
+        max_length: int | None = None,
+        temperature: float | None = None,
+        seed: int | None = None,
+        options: DecodingConfig | None = None,
+        warn: Warn = ignore_notice,
+    ) -> list[str]: ...
+
+    def generate(
+        self,
+        beginnings: str | Sequence[str] = "",
+        *,
+        max_length: int | None = None,
+        temperature: float | None = None,
+        seed: int | None = None,
+        options: DecodingConfig | None = None,
+        warn: Warn = ignore_notice,
+    ) -> str | list[str]:
+        """Return what the model writes after a beginning, which is left out, or a list of what follows several."""
+        changes = {"max_length": max_length, "temperature": temperature, "seed": seed}
+        options = (options or self.options).changed(changes)
+        if isinstance(beginnings, str):
+            return "".join(self.stream(beginnings, options=options, warn=warn))
+        return ["".join(self.stream(beginning, options=options, warn=warn)) for beginning in beginnings]
 
     def stream(
         self,

@@ -5,8 +5,8 @@ import torch
 from jumok.errors import ConfigError
 
 
-def choose_device(name: str) -> torch.device:
-    """Return the device of a name; 'auto' is CUDA, then MPS, then the CPU."""
+def choose_device(name: str, *, option: str = "training.device") -> torch.device:
+    """Return the device of a name; 'auto' is CUDA, then MPS, then the CPU. option is who named it, for messages."""
     if name == "auto":
         if torch.cuda.is_available():
             return torch.device("cuda")
@@ -14,8 +14,8 @@ def choose_device(name: str) -> torch.device:
     try:
         device = torch.device(name)
     except RuntimeError:
-        raise ConfigError(f"training.device = '{name}': must be auto, cpu, cuda, cuda:N or mps") from None
+        raise ConfigError(f"{option} = '{name}': must be auto, cpu, cuda, cuda:N or mps") from None
     present = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
     if not present.get(device.type, False):
-        raise ConfigError(f"training.device = '{name}', but this machine has no such device; use auto or cpu")
+        raise ConfigError(f"{option} = '{name}', but this machine has no such device; use auto or cpu")
     return device

@@ -4,7 +4,7 @@ recipe → prepare (task, model) → Job → train → run folder; `jumok check`
 """
 
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic
@@ -13,7 +13,15 @@ import torch
 from rich.console import Console
 
 from jumok.catalogue import task_class
-from jumok.config.recipe import Recipe, differences, find_recipe, shipped_recipes
+from jumok.config.recipe import (
+    Overrides,
+    Recipe,
+    RecipeSource,
+    as_options,
+    differences,
+    find_recipe,
+    shipped_recipes,
+)
 from jumok.data.corpora import ProgressCallback, data_folders
 from jumok.data.stream import Stream
 from jumok.errors import ConfigError, RunError
@@ -21,14 +29,17 @@ from jumok.inspection.film import Frame
 from jumok.lens.film import forget_frames, save_frame
 from jumok.runs.device import choose_device
 from jumok.runs.formats import FORMAT
-from jumok.runs.run import Run, load_recipe, locked
+from jumok.runs.run import Run, locked
+from jumok.runs.starting import read_recipe
 from jumok.runs.weights import build_model, start_from
 from jumok.tasks.base import BatchT, ModelT, Pending, Task
+from jumok.training.callbacks import OnEvaluation, OnStep
 from jumok.training.checkpoint import Checkpoints
 from jumok.training.compiling import compile_layers
 from jumok.training.progress import Reporter
 from jumok.training.trainer import Trainer
-from jumok.training.workers import workers_for
+from jumok.training.trial import choose_sharing
+from jumok.training.workers import Sharing, settings_for
 
 
 def silent(what: str, done: int) -> None:
@@ -60,15 +71,19 @@ class Job(Generic[ModelT, BatchT]):
     going_on: bool
     command: str  # what goes on with the run
 
-    def train(self, console: Console) -> bool:
+    def train(
+        self, console: Console, *, on_step: OnStep | None = None, on_evaluation: OnEvaluation | None = None
+    ) -> bool:
         """Train to the end; return False where it was stopped before."""
         device = choose_device(self.recipe.training.device)
         with locked(self.folder):
+            sharing = self._sharing(device)
             if not self.going_on:
                 facts = {
                     "data": self.task.fingerprint,
                     "data_folders": [str(place) for place in self.folders],
-                    "threads": torch.get_num_threads(),
+                    "workers": sharing.workers,
+                    "threads": sharing.threads,
                 }
                 Run.create(self.folder, self.recipe, tokenizers=self.task.tokenizers, facts=facts)
             has_perplexity = "perplexity" in self.task.scores
@@ -79,9 +94,12 @@ class Job(Generic[ModelT, BatchT]):
                 batches=self.batches,
                 config=self.recipe.training,
                 run=self.folder,
+                on_step=on_step,
+                on_evaluation=on_evaluation,
                 reporter=reporter,
                 device=device,
                 film=self._film(),
+                sharing=sharing,
             )
             count = self.model.parameter_count
             reporter.note(
@@ -100,6 +118,30 @@ class Job(Generic[ModelT, BatchT]):
             reporter.note(f"step {done.step:,} is saved. Go on with:\n  {self.command}")
         return not trainer.stop_signal
 
+    def _sharing(self, device: torch.device) -> Sharing:
+        """Return how steps are shared: as the run has kept it, or as a trial finds it fastest now."""
+        settings = settings_for(self.model, self.recipe.training, device)
+        if self.going_on:
+            facts = Run.open(self.folder).facts
+            if "workers" not in facts:  # begun before there was a trial
+                return settings[0]
+            # One thread does the same everywhere; more are as many as there are, and another number is told.
+            return Sharing(facts["workers"], 1 if facts["threads"] == 1 else torch.get_num_threads())
+        chosen, trial = choose_sharing(
+            self.task,
+            self.model.to(device),
+            batches=self.batches,
+            config=self.recipe.training,
+            device=device,
+            settings=settings,
+        )
+        if trial is not None:
+            self.notes.append(
+                f"training in {chosen}, the fastest on this machine as busy as it is now: {trial.words}. The run keeps it; "
+                "training.workers sets it"
+            )
+        return chosen
+
     def _film(self) -> Callable[[ModelT, int], None] | None:
         """Return what keeps a frame of the model at a step, or None where nothing is filmed."""
         probes = self.recipe.training.probes
@@ -116,9 +158,9 @@ class Job(Generic[ModelT, BatchT]):
             self.recipe.save(self.folder / "recipe.toml")  # steps and intervals may have changed
             return
         threads = Run.open(self.folder).facts.get("threads")
-        if threads != torch.get_num_threads():
+        if threads != trainer.sharing.threads:
             reporter.note(
-                f"begun with {threads} threads, now {torch.get_num_threads()}: the run goes on, but not to the last digit as "
+                f"begun with {threads} threads, now {trainer.sharing.threads}: the run goes on, but not to the last digit as "
                 "it would have"
             )
         trainer.resume()
@@ -130,7 +172,7 @@ class Job(Generic[ModelT, BatchT]):
 def prepare(
     given: Recipe,
     *,
-    path: Path,
+    path: Path | None,
     data: str | Path | None = None,
     run: Run | None = None,
     progress: ProgressCallback = silent,
@@ -162,23 +204,29 @@ def prepare(
         notes += start_from(model, earlier)
     notes += task.notes()
     task.check_fits(model)
-    workers_for(model, wanted=given.training.workers, device=device)  # or a refusal
+    settings_for(model, given.training, device)  # or a refusal
     return Prepared(full, task, model, folders, notes)
 
 
 def prepare_job(
-    recipe: str | Path,
+    recipe: RecipeSource,
     *,
     data: str | Path | None = None,
     out: str | Path | None = None,
-    overrides: Sequence[str] = (),
+    overrides: Overrides = (),
     resume: bool = False,
     progress: ProgressCallback = silent,
 ) -> Job[Any, Any]:
     """Return the training run of a recipe, ready to start or to go on."""
-    given, path = load_recipe(recipe, tuple(overrides)), find_recipe(recipe)
-    folder = Path(out) if out is not None else Path("runs") / path.stem
+    path = path_of(recipe)
+    if out is not None:
+        folder = Path(out)
+    elif path is not None:
+        folder = Path("runs") / path.stem
+    else:
+        raise ConfigError("a recipe that is a dict has no name: say where its run is to be, such as out='runs/first'")
     run = Run.open(folder) if Run.exists(folder) else None
+    given = read_recipe(recipe, overrides, run=run)
     if run is not None:
         check_goes_on(run, given, resume=resume)
     ready = prepare(given, path=path, data=data, run=run, progress=progress)
@@ -186,11 +234,17 @@ def prepare_job(
         raise ConfigError(f"training.compile: '{ready.recipe.model.name}' has no layers to compile; leave it out")
     batches = ready.task.batches()
     ready.task.open_split("val")  # a problem there should show now, not at the first evaluation
-    parts = ["jumok", "train", str(recipe), "--out", str(folder), "--resume", *(["--data", str(data)] if data else [])]
-    command = shlex.join([*parts, *(part for override in overrides for part in ("--set", override))])
+    named, changed = (str(recipe), as_options(overrides)) if path else (str(folder / "recipe.toml"), [])
+    parts = ["jumok", "train", named, "--out", str(folder), "--resume", *(["--data", str(data)] if data else [])]
+    command = shlex.join([*parts, *(part for override in changed for part in ("--set", override))])
     return Job(
         folder, ready.recipe, ready.task, ready.model, batches, ready.folders, ready.notes, run is not None, command
     )
+
+
+def path_of(recipe: RecipeSource) -> Path | None:
+    """Return the file of a recipe; None where it is given itself."""
+    return None if isinstance(recipe, Mapping) else find_recipe(recipe)
 
 
 def check_goes_on(run: Run, given: Recipe, *, resume: bool) -> None:
@@ -232,7 +286,7 @@ def check_same_tokenizer(earlier: Run, recipe: Recipe) -> None:
         raise ConfigError(
             f"training.init = '{earlier.folder}': its text was cut into other tokens:\n  "
             + "\n  ".join(differing)
-            + "\nWeights belong to a tokenizer: copy its [tokenizer] into the recipe."
+            + "\nWeights belong to a tokenizer: leave out [tokenizer], and that run's own is taken."
         )
 
 

@@ -4,7 +4,8 @@ name → folder → recipe, tokenizers, weights → model → the predictor of i
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -55,20 +56,29 @@ def load_run(
 ) -> PredictorT:
     """Return a run's model as a predictor of a kind; a run of another kind is refused before its weights are read.
 
-    otherwise is what the refusal says of those that are needed, where no command of theirs is to be named. export makes
+    otherwise is what the refusal says of those that are needed, where no command of theirs is to be named; {kind} in it
+    is the run's own class. export makes
     a run's export where another engine is asked for and there is none; without it such an engine is refused.
     """
     folder, to = find_run(run, options.to)
     opened = Run.open(folder)
     found = predictor_class(opened.recipe.task)
     if not issubclass(found, kind):
-        cure = f"; {otherwise}" if otherwise else f": use jumok {found.verb}, not jumok {kind.verb}"
+        cure = f"; {otherwise.replace('{kind}', found.__name__)}" if otherwise else _other_command(found, kind)
         raise ConfigError(f"{run} is a run of {opened.recipe.task}{cure}")
     predictor = _load(found, _in_its_engine(opened, options, export), options)
     if to:
         predictor.choose_language(to)
+    again = replace(options, to=to, engine="")  # the folder is that of the engine already
+    predictor.load_again = partial(load_run, found, predictor.run.folder.absolute(), again)
     assert isinstance(predictor, kind)
     return predictor
+
+
+def _other_command(found: type[AnyPredictor], kind: type[AnyPredictor]) -> str:
+    if not found.verb:  # a task of a user's own
+        return f", which jumok {kind.verb} cannot use; jumok.load can, in Python"
+    return f": use jumok {found.verb}, not jumok {kind.verb}"
 
 
 def predictor_class_of(run: str | Path) -> type[AnyPredictor]:
@@ -104,7 +114,7 @@ def _load(kind: type[AnyPredictor], run: Run, options: LoadOptions) -> AnyPredic
         load_tensors(model, weights)
     except ValueError as error:
         raise RunError(f"{run.folder}: {error}; recipe.toml and the checkpoint do not belong together") from None
-    return kind.with_model(run, open_task(), model.to(choose_device(options.device)).eval())
+    return kind.with_model(run, open_task(), model.to(choose_device(options.device, option="device")).eval())
 
 
 class WithoutDraws(TorchFunctionMode):

@@ -7,17 +7,27 @@ import errno
 import fcntl
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from jumok import __version__
-from jumok.catalogue import check_model_fits, config_class, task_class
-from jumok.config.recipe import LAST_LINE, Recipe, build_recipe, parse_toml, read_recipe
+from jumok.catalogue import check_model_fits, code_folders, config_class, task_class
+from jumok.config.recipe import (
+    LAST_LINE,
+    Overrides,
+    Recipe,
+    RecipeSource,
+    build_recipe,
+    find_recipe,
+    parse_toml,
+    read_raw,
+)
 from jumok.data.text.tokenizer import Tokenizer
-from jumok.errors import RunError
+from jumok.errors import ConfigError, RunError
 from jumok.runs.formats import FORMAT, READABLE, upgrade_recipe
 
 
@@ -35,6 +45,8 @@ class Run:
     ) -> "Run":
         """Write the folder of a new run."""
         facts = {"format": FORMAT, "jumok": __version__, "tokenizers": list(tokenizers), "recipe_ends": True, **facts}
+        if own := code_folders(recipe.task, recipe.model.name):
+            facts["code_folders"] = own  # of a task or model of the user's own
         try:
             folder.mkdir(parents=True, exist_ok=True)
             for name, tokenizer in tokenizers.items():
@@ -86,9 +98,9 @@ class Run:
             raise RunError(f"{folder / 'recipe.toml'} is missing; copy the run again, or train it anew")
         if facts.get("recipe_ends") and LAST_LINE not in (folder / "recipe.toml").read_text(encoding="utf-8"):
             raise RunError(f"{folder / 'recipe.toml'} was cut off: its last line is missing; copy the run again")
-        if version == FORMAT:
-            return cls(folder, load_recipe(folder / "recipe.toml"), facts)
-        return cls(folder, check_recipe(upgrade_recipe(parse_toml(folder / "recipe.toml"))), facts)
+        raw = parse_toml(folder / "recipe.toml")
+        code = [*map(Path, facts.get("code_folders", [])), Path.cwd()]
+        return cls(folder, check_recipe(raw if version == FORMAT else upgrade_recipe(raw), "recipe.toml", code), facts)
 
     @property
     def format(self) -> int:
@@ -115,17 +127,29 @@ class Run:
         return folders
 
 
-def load_recipe(recipe: str | Path, overrides: list[str] | tuple[str, ...] = ()) -> Recipe:
-    """Return the recipe in a file, or shipped under a name, checked by the classes of its task and model."""
-    loaded = read_recipe(recipe, overrides, shape_of=task_class, config_of=config_class)
-    check_model_fits(loaded.task, loaded.model.name)
-    return loaded
+def load_recipe(recipe: RecipeSource, overrides: Overrides = ()) -> Recipe:
+    """Return a recipe as it stands, checked by the classes of its task and model."""
+    return check_recipe(read_raw(recipe, overrides), *whence(recipe))
 
 
-def check_recipe(raw: Mapping[str, Any]) -> Recipe:
-    """Return the recipe of a raw dict, checked by the classes of its task and model."""
-    built = build_recipe(raw, shape_of=task_class, config_of=config_class)
-    check_model_fits(built.task, built.model.name)
+def whence(recipe: RecipeSource) -> tuple[str, list[Path]]:
+    """Return what messages call a recipe, and where a task or model of the user's own may be."""
+    if isinstance(recipe, Mapping):
+        return "", [Path.cwd()]
+    path = find_recipe(recipe)
+    return path.name, [path.parent, Path.cwd()]
+
+
+def check_recipe(raw: Mapping[str, Any], name: str = "", code: Sequence[Path] = ()) -> Recipe:
+    """Return the recipe of a raw dict, checked by the classes of its task and model; name stands before a message."""
+    try:
+        built = build_recipe(
+            raw, shape_of=partial(task_class, folders=code), config_of=partial(config_class, folders=code)
+        )
+        check_model_fits(built.task, built.model.name)
+    except ConfigError as error:
+        lines = str(error).splitlines()
+        raise ConfigError("\n".join(f"{name}: {line}" for line in lines) if name else str(error)) from error.__cause__
     return built
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from jumok.catalogue import SHIPPED
+from jumok.config.recipe import shipped_recipes
 from jumok.errors import ConfigError, RunError
 
 SHELF = Path(str(resources.files("jumok") / "shipped"))  # a folder a model, made by jumok.workflows.ship
@@ -27,7 +28,7 @@ def find_run(run: str | Path, to: str = "") -> Found:
     if folder.is_dir():
         return Found(folder, to)
     if name not in SHIPPED:
-        raise _unknown(run)
+        raise _a_recipe(folder) or _unknown(run)
     shipped = SHIPPED[name]
     if to and shipped.to and to != shipped.to:
         raise ConfigError(
@@ -40,6 +41,16 @@ def known_runs() -> dict[str, str]:
     """Return what may be given for a run, by its last part: the runs near the working directory, the shipped models."""
     near = [path.parent for path in [*Path().glob("*/run.json"), *Path().glob("runs/*/run.json")]]
     return {name: name for name in SHIPPED} | {folder.name: str(folder) for folder in near}
+
+
+def _a_recipe(path: Path) -> RunError | None:
+    """Return the refusal of a recipe that is given for a run."""
+    if not (path.is_file() and path.suffix == ".toml") and str(path) not in shipped_recipes():
+        return None
+    run = Path("runs") / path.stem
+    if (run / "run.json").exists():
+        return RunError(f"{path} is a recipe, not a run; the run that was trained by it is {run}")
+    return RunError(f"{path} is a recipe, not a run; train it first: jumok train {path}, which makes {run}")
 
 
 def _unknown(run: str | Path) -> RunError:

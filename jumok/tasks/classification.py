@@ -13,6 +13,7 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
+from jumok.errors import counted
 from jumok.evaluation.labels import score_labels
 from jumok.tasks.base import ModelT, Scores, Task
 from jumok.tasks.losses import Loss
@@ -98,7 +99,7 @@ class Classification(Task[ModelT, ClassifiedT, ClassifiedStoreT], Generic[ModelT
         counts = np.bincount(store.classes, minlength=len(self.labels))
         return [
             (
-                f"the class {self.labels[number]!r} has only {counts[number]} training {self.unit}",
+                f"the class {self.labels[number]!r} has only {counted(int(counts[number]), f'training {self.unit[:-1]}')}",
                 "leave it out, or join it with another",
             )
             for number in np.flatnonzero(counts < FEW)

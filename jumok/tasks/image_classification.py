@@ -20,11 +20,12 @@ from jumok.data.images.decode import Pixels
 from jumok.data.images.image_corpora import ImageCorpora
 from jumok.data.images.image_store import LabelledImageStore
 from jumok.data.text.tokenizer import Tokenizer
-from jumok.errors import ConfigError
+from jumok.errors import ConfigError, are, counted
 from jumok.nn.batch import ImageBatch
 from jumok.nn.model import ImageReader
 from jumok.tasks.base import Direction
 from jumok.tasks.classification import Classification
+from jumok.tasks.held_out import image_problems
 from jumok.tasks.image_batches import ImageBatches, PendingImages, normalise
 from jumok.tasks.survey import Survey
 
@@ -87,7 +88,9 @@ class ImageClassification(Classification[ImageReader, ImageBatch, LabelledImageS
         if train.broken:
             named = "; ".join(f"{name}: {why}" for name, why in train.named)
             more = f"; and {train.broken - len(train.named):,} more" if train.broken > len(train.named) else ""
-            notes.append(f"{train.broken:,} images cannot be used and are left out: {named}{more}")
+            notes.append(
+                f"{counted(train.broken, 'image')} cannot be used and {are(train.broken)} left out: {named}{more}"
+            )
         return notes
 
     def complete(self, recipe: Recipe) -> Recipe:
@@ -161,4 +164,5 @@ class ImageClassification(Classification[ImageReader, ImageBatch, LabelledImageS
             unknown={},
         )
         survey.problems += self.rare_classes(store)
+        survey.problems += image_problems(store, held_out)
         return survey

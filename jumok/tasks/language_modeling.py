@@ -17,6 +17,7 @@ from jumok.nn.batch import TextBatch
 from jumok.nn.model import Decoder
 from jumok.tasks.base import Direction, Scores
 from jumok.tasks.blocks import BlockBatches, blocks_in_order
+from jumok.tasks.held_out import passage_problems
 from jumok.tasks.losses import Loss
 from jumok.tasks.survey import Lengths, Survey, unknown_share, vocabulary_problems
 from jumok.tasks.text import TextTask
@@ -123,6 +124,8 @@ class LanguageModeling(TextTask[Writes, TextBatch, TextStore]):
             vocabularies={"text": len(self.tokenizer)},
             unknown={"text": unknown_share(*(found.ids for found in held_out.values()))},
         )
+        if not self.data.set:
+            survey.problems += passage_problems(store, held_out, self.tokenizer)
         survey.problems += vocabulary_problems(
             survey, kind=self.recipe.tokenizer.kind, wanted=self.recipe.tokenizer.vocabulary
         )

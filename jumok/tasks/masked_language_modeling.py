@@ -19,6 +19,7 @@ from jumok.errors import ConfigError
 from jumok.nn.batch import MaskedBatch
 from jumok.nn.model import MaskedReader
 from jumok.tasks.base import Direction, Scores
+from jumok.tasks.held_out import passage_problems
 from jumok.tasks.losses import Loss
 from jumok.tasks.masking import MaskedBatches
 from jumok.tasks.survey import Lengths, Survey, unknown_share, vocabulary_problems
@@ -51,7 +52,8 @@ class MaskedLanguageModeling(TextTask[MaskedReader, MaskedBatch, TextStore]):
     @property
     def size(self) -> str:
         """How much there is to learn from."""
-        return f"{self.corpora.train.documents:,} documents, {self.corpora.train.tokens:,} tokens"
+        train = self.corpora.train
+        return f"{train.documents:,} document{'s' * (train.documents != 1)}, {train.tokens:,} tokens"
 
     @property
     def mark(self) -> int:
@@ -150,6 +152,8 @@ class MaskedLanguageModeling(TextTask[MaskedReader, MaskedBatch, TextStore]):
             vocabularies={"text": len(self.tokenizer)},
             unknown={"text": unknown_share(*(found.ids for found in held_out.values()))},
         )
+        if not self.data.set:
+            survey.problems += passage_problems(store, held_out, self.tokenizer)
         survey.problems += vocabulary_problems(
             survey, kind=self.recipe.tokenizer.kind, wanted=self.recipe.tokenizer.vocabulary
         )

@@ -14,11 +14,11 @@ import torch
 from jumok.config import DecodingConfig
 from jumok.data.text.pair_store import PairStore
 from jumok.data.text.tokenizer import END
-from jumok.decoding.workers import one_thread
 from jumok.inspection.film import Shot
 from jumok.inspection.observe import observe
 from jumok.nn.batch import PairBatch
 from jumok.nn.model import Decoder
+from jumok.nn.threads import one_thread_for
 from jumok.tasks.pairs import collate
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class PairCamera:
     def __call__(self, model: Decoder[PairBatch, Any]) -> tuple[Shot, ...]:
         """Return a shot of each probe."""
         task = self.task
-        with one_thread(len(self.ids), model):
+        with one_thread_for(len(self.ids), model):
             with observe(model) as record:
                 model(collate(self.ids).to(model.device))
             answers = task.answer(model, [source for source, _ in self.ids], options=DecodingConfig(beam=1))

@@ -8,10 +8,12 @@ from jumok.data.text.batching import largest_batch, padding_share, plan_batches
 from jumok.data.text.pair_store import PairStore
 from jumok.data.text.tokenizer import Tokenizer
 from jumok.nn.batch import PairBatch
+from jumok.tasks.held_out import pair_problems
 from jumok.tasks.pairs import Ids, collate
 from jumok.tasks.survey import Lengths, Problem, Survey, dropped_problem, unknown_share, vocabulary_problems
 
 SIDES = ("source", "target")
+SOME = 1000  # pairs whose sides are compared
 
 
 def sides_of(store: PairStore) -> dict[str, TokenSide]:
@@ -53,41 +55,16 @@ def survey_pairs(
     )
     counts = store.counts
     survey.problems += dropped_problem(counts.read, counts.dropped, unit="pairs", why=str(counts))
-    survey.problems += _equal_sides(store) if not built_in else []  # the sides of a built-in set may well be equal
-    survey.problems += _leaks(store, held_out, reserved=tokenizers["source"].reserved)
+    if not built_in:  # the sides of a built-in set may well be equal, its splits are apart
+        survey.problems += _equal_sides(store)
+        survey.problems += pair_problems(store, held_out, tags=list(tokenizers["source"].tags.values()))
     survey.problems += vocabulary_problems(survey, kind=config.kind, wanted=config.vocabulary)
     return survey
 
 
 def _equal_sides(store: PairStore) -> list[Problem]:
-    texts = _some_texts(store)
+    texts = [store.text(number) for number in range(0, len(store), max(-(-len(store) // SOME), 1))]
     same = sum(source == target for source, target in texts) / len(texts)
     if same <= 0.05:
         return []
     return [(f"about {same:.0%} of the training pairs have equal sides", "is the target file really the translation?")]
-
-
-def _leaks(store: PairStore, held_out: dict[str, PairStore], *, reserved: int) -> list[Problem]:
-    problems = []
-    seen = set(_some_sources(store, reserved, most=200_000))
-    for label, found in held_out.items():
-        sources = _some_sources(found, reserved, most=2000)
-        leaked = sum(source in seen for source in sources)
-        if leaked > 0.05 * len(sources):
-            what = f"{leaked:,} of {len(sources):,} sources of {label} also stand in the training data: its scores will flatter"
-            problems.append((what, "take them out of the training data"))
-    return problems
-
-
-def _some_texts(store: PairStore, most: int = 1000) -> list[tuple[str, str]]:
-    return [store.text(number) for number in _some(store, most)]
-
-
-def _some_sources(store: PairStore, reserved: int, *, most: int) -> list[tuple[str, int]]:
-    """Return sources with the tag of their target language: to translate one to two languages is no leak."""
-    firsts = ((number, int(next(iter(store.source[number]), 0))) for number in _some(store, most))
-    return [(store.text(number)[0], first if first < reserved else 0) for number, first in firsts]
-
-
-def _some(store: PairStore, most: int) -> range:
-    return range(0, len(store), max(-(-len(store) // most), 1))

@@ -22,6 +22,7 @@ from jumok.nn.model import Model
 from jumok.tasks.base import Direction
 from jumok.tasks.classification import Classification
 from jumok.tasks.examples import Ids
+from jumok.tasks.held_out import label_problems
 from jumok.tasks.label_batches import LabelBatches, Sides, label_batch, label_lengths
 from jumok.tasks.survey import Lengths, Survey, unknown_share, vocabulary_problems
 from jumok.tasks.text import TextTask
@@ -61,7 +62,7 @@ class TextClassification(
     def notes(self) -> list[str]:
         """Return what a user should know of the data before a run, one line each."""
         skipped = self.corpora.train.skipped
-        return [f"{skipped:,} training examples have no text and are left out"] if skipped else []
+        return [f"training examples without text, left out: {skipped:,}"] if skipped else []
 
     def complete(self, recipe: Recipe) -> Recipe:
         """Return the recipe with the vocabulary size, the number of classes and their names."""
@@ -151,6 +152,7 @@ class TextClassification(
             what = f"{cut:,} of {len(store):,} training texts are longer than data.max_length = {self.data.max_length} and are cut"
             survey.problems.append((what, f"set data.max_length = {survey.lengths['text'].nearly_all} or more"))
         survey.problems += self.rare_classes(store)
+        survey.problems += label_problems(store, held_out)
         survey.problems += vocabulary_problems(
             survey, kind=self.recipe.tokenizer.kind, wanted=self.recipe.tokenizer.vocabulary
         )

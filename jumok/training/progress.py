@@ -1,6 +1,6 @@
-"""What a person sees of a training run: a live bar on a terminal, plain lines in a log file.
+"""What a person sees of a training run: a live bar on a terminal or in a notebook, plain lines in a log file.
 
-trainer → Reporter → terminal | log file | TensorBoard (where installed)
+trainer → Reporter → terminal | notebook | log file | TensorBoard (where installed)
 """
 
 import math
@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Task, TextColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Task, TaskID, TextColumn
 from rich.progress import Progress as Bar
 from rich.text import Text
 
 from jumok.texts import localized, localized_word
 from jumok.training.memory import peak_memory, peak_memory_of_children
+from jumok.training.notebook import NotebookBar
 
 if TYPE_CHECKING:
     from jumok.config import TrainingConfig
@@ -46,7 +47,7 @@ class Reporter:
     ) -> None:
         self.console, self.unit = console, unit  # what the loss is counted over
         self.perplexity = perplexity  # whether the loss has one
-        self.bar: Bar | None = None
+        self.bar: Bar | NotebookBar | None = None
         self.run = run
         self.board: Any = None
         self.steps = 0
@@ -58,16 +59,19 @@ class Reporter:
         self.steps = config.steps
         self.began = (state.step, state.seconds, state.target_tokens)
         self.board = _tensorboard(self.run, after=state.step)
-        if self.console.is_terminal:
+        self.task = TaskID(0)
+        if self.console.is_jupyter and not self.console.quiet:
+            self.bar = NotebookBar(config.steps, state.step)
+        elif self.console.is_terminal:
             columns = (
                 TextColumn(localized_word("step")),
                 MofNCompleteColumn(),
                 BarColumn(bar_width=None),
                 StatusColumn(""),
             )
-            self.bar = Bar(*columns, console=self.console)
-            self.task = self.bar.add_task("train", total=config.steps, completed=state.step, status="")
-            self.bar.start()
+            self.bar = bar = Bar(*columns, console=self.console)
+            self.task = bar.add_task("train", total=config.steps, completed=state.step, status="")
+            bar.start()
 
     def step(self, state: "TrainingState") -> None:
         """Move the bar."""
@@ -108,6 +112,8 @@ class Reporter:
 
     def evaluation(self, row: dict[str, Any], samples: list[dict[str, str]]) -> None:
         """Show the scores, whether they are the best, and sample answers."""
+        if self.bar is not None:
+            self.bar.update(self.task, status=self.learned + self.pace)
         scores = " · ".join(
             f"{name} {value:.4g}" for name, value in row["evaluation"].items() if isinstance(value, int | float)
         )

@@ -10,11 +10,11 @@ import math
 import signal
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import FrameType
-from typing import Any, Generic
+from typing import Any, Generic, TypeVar
 
 import torch
 from torch import Tensor
@@ -24,13 +24,16 @@ from jumok.data.stream import Stream
 from jumok.errors import RunError, TrainingError
 from jumok.tasks.base import BatchT, ModelT, Pending, Task
 from jumok.training.average import WeightAverage, load_tensors, model_tensors
+from jumok.training.callbacks import EvaluationReport, OnEvaluation, OnStep, StepReport
 from jumok.training.checkpoint import Checkpoints
 from jumok.training.metrics import Metrics
 from jumok.training.optimizer import load_optimizer_tensors, optimizer_tensors
 from jumok.training.progress import Reporter
 from jumok.training.schedule import learning_rate
 from jumok.training.step import Sums, TrainingStep
-from jumok.training.workers import Workers, shared_steps, workers_for
+from jumok.training.workers import Alone, Sharing, Workers, settings_for, share_steps
+
+ReportT = TypeVar("ReportT", StepReport, EvaluationReport)
 
 
 @dataclass
@@ -61,26 +64,30 @@ class Trainer(Generic[ModelT, BatchT]):
         batches: Stream[Pending[BatchT]],
         config: TrainingConfig,
         run: Path,
+        on_step: OnStep | None = None,
+        on_evaluation: OnEvaluation | None = None,
         reporter: Reporter,
         device: torch.device,
         film: Callable[[ModelT, int], None] | None = None,
+        sharing: Sharing | None = None,
     ) -> None:
+        """Make a run of these ready; without a sharing, steps are shared as if the machine had nothing else to do."""
         self.task, self.model, self.batches, self.film = task, model, batches, film
         self.config, self.run_folder, self.reporter, self.device = config, run, reporter, device
+        self.on_step, self.on_evaluation = on_step, on_evaluation
         self.checkpoints, self.metrics = Checkpoints(run), Metrics(run)
         self.one_step = TrainingStep(task, model, batches=batches, config=config, device=device)
         self.average = WeightAverage(model, config)
         self.state = TrainingState()
         self.stop_signal = 0
-        self.workers: Workers | None = None
+        self.sharing = sharing or settings_for(model, config, device)[0]
+        self.steps: Workers | Alone = share_steps(self.one_step.compute, model, sharing=self.sharing, seed=config.seed)
 
     def train(self) -> TrainingState:
         """Run to the last step, or until stopped; return how far it came."""
         self.one_step.freed.keep()
-        count = workers_for(self.model, wanted=self.config.workers, device=self.device)
-        sharing = shared_steps(self.one_step.compute, self.model, count=count, seed=self.config.seed)
         # Workers are forked first: what is shown and what is caught belongs to this process alone.
-        with sharing as self.workers, self._stoppable():
+        with self.steps, self._stoppable():
             self.reporter.start(self.state, self.config)
             if self.film is not None and self.state.step == 0:
                 with self._answering():
@@ -95,7 +102,7 @@ class Trainer(Generic[ModelT, BatchT]):
                     self._save(best=is_best)
             if self._over:
                 self.stop_signal = 0  # it came during the last step: nothing is left to stop
-        self.reporter.end(self.state, self.config, stopped=bool(self.stop_signal), workers=count)
+        self.reporter.end(self.state, self.config, stopped=bool(self.stop_signal), workers=self.sharing.workers)
         return self.state
 
     def resume(self) -> None:
@@ -133,12 +140,12 @@ class Trainer(Generic[ModelT, BatchT]):
         one_step, state, started = self.one_step, self.state, time.perf_counter()
         step = state.step + 1
         rate = learning_rate(step, self.config)
-        losses = one_step.compute(step) if self.workers is None else self.workers.step(step)
+        losses = self.steps.step(step)
         total, count = sum(sums.total for sums in losses), sum(sums.count for sums in losses)
         norm = one_step.normalise(count)
         if not (math.isfinite(total) and math.isfinite(norm)):
             raise TrainingError(self._explain_divergence(step, losses, norm=norm, rate=rate))
-        with self._all_threads():
+        with self.steps.waiting():
             one_step.update(rate)
         self.average.update(step)
         computed = time.perf_counter()
@@ -157,6 +164,14 @@ class Trainer(Generic[ModelT, BatchT]):
         self.reporter.step(state)
         if self._due(self.config.log_every):
             self._log(rate)
+        if self.on_step is not None:
+            self._ask(self.on_step, StepReport(step, total / count, rate, count / elapsed))
+
+    def _ask(self, callback: Callable[[ReportT], bool | None], report: ReportT) -> None:
+        """Hand a report to the caller; False stops the run as Ctrl-C does. What is drawn there is not missing here."""
+        with torch.random.fork_rng([self.device] if self.device.type == "cuda" else []):
+            if callback(report) is False:
+                self.stop_signal = self.stop_signal or signal.SIGINT
 
     def _log(self, rate: float) -> None:
         state, window = self.state, self.state.window
@@ -178,16 +193,12 @@ class Trainer(Generic[ModelT, BatchT]):
         self.metrics.write(row)
         self.reporter.log(row)
 
-    def _all_threads(self) -> AbstractContextManager[None]:
-        """Return a block for what workers have no part in."""
-        return nullcontext() if self.workers is None else self.workers.waiting()
-
     @contextmanager
     def _answering(self) -> Iterator[None]:
         """Lend the model out with the weights that are scored; training does not notice."""
         self.model.eval()
         unchanged = torch.random.fork_rng([self.device] if self.device.type == "cuda" else [])
-        with self.average.in_place(), unchanged, self._all_threads():
+        with self.average.in_place(), unchanged, self.steps.waiting():
             yield
 
     def _evaluate(self) -> bool:
@@ -218,6 +229,8 @@ class Trainer(Generic[ModelT, BatchT]):
         }
         self.metrics.write(row)
         self.reporter.evaluation(row, samples)
+        if self.on_evaluation is not None:
+            self._ask(self.on_evaluation, EvaluationReport(state.step, scores, is_best))
         return is_best
 
     def _save(self, *, best: bool) -> None:

@@ -14,7 +14,8 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
+from dataclasses import dataclass
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from typing import Any
@@ -23,8 +24,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
+from jumok.config import TrainingConfig
 from jumok.errors import ConfigError, TrainingError
 from jumok.native.fast_path import fast_path
+from jumok.nn.threads import threads
 from jumok.training.step import Sums
 
 LARGEST = 64_000_000  # parameters: beyond, products are large enough for threads, and a gradient each costs memory
@@ -34,8 +37,25 @@ LOST = 3.0  # seconds that a worker gets to leave before it is killed
 Compute = Callable[[int, int, int], list[Sums]]  # (step, rank, workers) → gradients in place, and the sums
 
 
-def workers_for(model: nn.Module, *, wanted: int, device: torch.device) -> int:
-    """Return how many processes should share a step; wanted = 0 asks for what is fastest."""
+@dataclass(frozen=True)
+class Sharing:
+    """How a step is shared: among how many processes of one thread each, or by how many threads of one process."""
+
+    workers: int
+    threads: int  # of one process; where several share a step, of what the trainer's process does alone
+
+    def __str__(self) -> str:
+        if self.workers > 1:
+            return f"{self.workers} processes"
+        return "1 process" if self.threads == 1 else f"1 process of {self.threads} threads"
+
+
+def settings_for(model: nn.Module, config: TrainingConfig, device: torch.device) -> list[Sharing]:
+    """Return how steps may be shared, first what is fastest on a machine with nothing else to do.
+
+    One process on one thread is the other setting: it waits for nobody, which is faster beside other work.
+    """
+    wanted, available = config.workers, torch.get_num_threads()
     mixes = any(isinstance(module, _BatchNorm) for module in model.modules())
     if wanted > 1 and mixes:
         raise ConfigError(
@@ -44,9 +64,14 @@ def workers_for(model: nn.Module, *, wanted: int, device: torch.device) -> int:
     can = device.type == "cpu" and sys.platform.startswith("linux")
     if wanted > 1 and not can:
         raise ConfigError(f"training.workers = {wanted} is for CPUs under Linux; set it to 0 or 1")
-    if wanted or mixes or not can or sum(p.numel() for p in model.parameters()) > LARGEST:
-        return max(wanted, 1)
-    return min(torch.get_num_threads(), os.cpu_count() or 1)
+    if wanted:
+        return [Sharing(wanted, available)]
+    large = sum(p.numel() for p in model.parameters()) > LARGEST
+    processes = 1 if mixes or large or not can else min(available, os.cpu_count() or 1)
+    first, alone = Sharing(processes, available), Sharing(1, 1)
+    # A number of threads that the recipe names is kept in one process; several processes have one each anyway.
+    fixed = first == alone or device.type != "cpu" or (processes == 1 and config.threads > 0)
+    return [first] if fixed else [first, alone]
 
 
 def shared_like(tensors: Sequence[Tensor]) -> list[Tensor]:
@@ -73,15 +98,36 @@ def add_up(sums: Sequence[Sequence[Sums]]) -> list[Sums]:
     return batches
 
 
-@contextmanager
-def shared_steps(compute: Compute, model: nn.Module, *, count: int, seed: int) -> Iterator["Workers | None"]:
-    """Let count processes share steps inside the block, each on a thread of its own; None where there is but one."""
-    if count > 1:
-        with Workers(count, model, compute, seed=seed) as workers:
-            yield workers
-    else:
-        with fast_path(when=torch.get_num_threads() == 1):
-            yield None
+def share_steps(compute: Compute, model: nn.Module, *, sharing: Sharing, seed: int) -> "Workers | Alone":
+    """Return what computes steps in a setting, inside its block."""
+    if sharing.workers > 1:
+        return Workers(sharing.workers, model, compute, seed=seed)
+    return Alone(compute, threads=sharing.threads)
+
+
+class Alone:
+    """One process that computes each step by itself; on one thread it takes the fast path."""
+
+    def __init__(self, compute: Compute, *, threads: int) -> None:
+        self.compute, self.threads, self.stack = compute, threads, ExitStack()
+
+    def __enter__(self) -> "Alone":
+        """Take the threads."""
+        self.stack.enter_context(threads(self.threads))
+        self.stack.enter_context(fast_path(when=self.threads == 1))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Give the threads back."""
+        self.stack.close()
+
+    def step(self, step: int) -> list[Sums]:
+        """Return each batch's sums of a step; the gradients are in the parameters."""
+        return self.compute(step, 0, 1)
+
+    def waiting(self) -> AbstractContextManager[None]:
+        """Return a block in which nobody else works: all of them."""
+        return nullcontext()
 
 
 class Workers:

@@ -4,8 +4,6 @@ task → survey of the data; model → parameters; the largest batch → memory;
 """
 
 import resource
-import time
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -13,19 +11,19 @@ from typing import Any
 
 import torch
 
-from jumok.config.recipe import Recipe, find_recipe
+from jumok.config.recipe import Overrides, Recipe, RecipeSource
 from jumok.data.corpora import ProgressCallback
+from jumok.errors import counted
 from jumok.runs.device import choose_device
-from jumok.runs.job import Prepared, prepare, silent
-from jumok.runs.run import load_recipe
+from jumok.runs.job import Prepared, path_of, prepare, silent
+from jumok.runs.starting import read_recipe
 from jumok.tasks.base import BatchT, ModelT, Pending
 from jumok.tasks.survey import Lengths, Problem, Survey
 from jumok.training.memory import peak_memory
 from jumok.training.progress import duration
-from jumok.training.step import Sums, TrainingStep
-from jumok.training.workers import shared_steps, workers_for
-
-WARM_UP, TIMED, LONGEST_TRIAL = 1, 8, 10.0  # steps, steps, seconds
+from jumok.training.step import TrainingStep
+from jumok.training.trial import LONGEST, time_settings
+from jumok.training.workers import settings_for
 
 
 @dataclass
@@ -44,6 +42,8 @@ class CheckReport:
     memory: int = 0  # bytes that the largest batch needed at its peak
     padding: float = 0.0
     steps_per_epoch: int = 0
+    workers: int = 1  # processes that share a step: the fastest setting at the moment
+    settings: dict[str, float] = field(default_factory=dict)  # how steps may be shared → batches per second
     tokens_per_second: float = 0.0
     seconds_per_epoch: float = 0.0
     seconds_in_all: float = 0.0
@@ -60,14 +60,14 @@ class CheckReport:
 
 
 def check(
-    recipe: str | Path,
+    recipe: RecipeSource,
     *,
     data: str | Path | None = None,
-    overrides: Sequence[str] = (),
+    overrides: Overrides = (),
     progress: ProgressCallback = silent,
 ) -> CheckReport:
     """Examine a recipe and its data before a run; writes nothing but the cache."""
-    ready = prepare(load_recipe(recipe, tuple(overrides)), path=find_recipe(recipe), data=data, progress=progress)
+    ready = prepare(read_recipe(recipe, overrides), path=path_of(recipe), data=data, progress=progress)
     return examine(ready)
 
 
@@ -98,36 +98,23 @@ def _try_out(report: CheckReport, ready: Prepared[ModelT, BatchT], survey: Surve
     """Take real steps on the largest batch (memory) and on the first ones of an epoch (time)."""
     training, device = ready.recipe.training, choose_device(ready.recipe.training.device)
     model, batches = ready.model.to(device), ready.task.batches()
-    # One batch at a time, at the last step: the slowest where teacher forcing fades.
-    config = training.model_copy(update={"accumulate": 1})
-    step = TrainingStep(ready.task, model, batches=batches, config=config, device=device)
-
-    def compute(number: int, rank: int, workers: int) -> list[Sums]:
-        return step.compute(training.steps, rank, workers)
-
-    def update(count: int) -> None:
-        step.normalise(count)
-        step.update(training.learning_rate)
-
     with torch.random.fork_rng(devices=[]):
+        step = TrainingStep(ready.task, model, batches=batches, config=training, device=device)
         before = _resident()
         _forget_peak()
-        update(step.add_gradients(survey.largest_batch, training.steps).count)
+        step.normalise(step.add_gradients(survey.largest_batch, training.steps).count)
+        step.update(training.learning_rate)
         report.memory = max(peak_memory() - before, 0)
-        tokens, seconds = 0, 0.0
-        count = workers_for(model, wanted=training.workers, device=device)
-        with shared_steps(compute, model, count=count, seed=training.seed) as workers:
-            for number in range(WARM_UP + TIMED):
-                started = time.perf_counter()
-                [sums] = compute(number, 0, 1) if workers is None else workers.step(number)
-                update(sums.count)
-                if number >= WARM_UP:
-                    tokens, seconds = tokens + sums.count, seconds + time.perf_counter() - started
-                if seconds > LONGEST_TRIAL:
-                    break
+        del step  # its optimizer: the trial has its own
+        settings = settings_for(model, training, device)
+        trial = time_settings(
+            ready.task, model, batches=batches, config=training, device=device, settings=settings, shortest=LONGEST
+        )
     batches.close()
-    report.tokens_per_second = tokens / max(seconds, 1e-9) if tokens else 0.0
-    report.seconds_per_epoch = survey.tokens_per_epoch / report.tokens_per_second if tokens else 0.0
+    report.workers = trial.fastest.workers
+    report.settings = {str(setting): 1 / seconds for setting, seconds in trial.seconds.items()}
+    report.seconds_per_epoch = trial.seconds[trial.fastest] * survey.batches_per_epoch
+    report.tokens_per_second = survey.tokens_per_epoch / report.seconds_per_epoch
     report.seconds_in_all = report.seconds_per_epoch * training.steps / report.steps_per_epoch
 
 
@@ -141,7 +128,7 @@ def _problems_of_training(report: CheckReport, recipe: Recipe) -> list[Problem]:
         problems.append((what, f"set training.evaluate_every = {max(training.steps // 10, 1)}"))
     if report.steps_per_epoch < 10:
         cure = f"lower training.batch_tokens (now {training.batch_tokens:,})"
-        problems.append((f"an epoch has only {report.steps_per_epoch} steps", cure))
+        problems.append((f"an epoch has only {counted(report.steps_per_epoch, 'step')}", cure))
     return problems
 
 

@@ -28,7 +28,7 @@ Advance = Callable[[int], None]  # how many more sentences are done
 Answers = Callable[[Sequence[str], Sequence[str], DecodingConfig, Advance], list[tuple[str, float]]]  # texts, languages
 
 
-def export(
+def export_model(
     run: str | Path,
     folder: str | Path,
     *,
@@ -109,7 +109,13 @@ def to_huggingface(predictor: Translator, folder: Path) -> Answers:
             f"{predictor.run.folder} is told its target language ({', '.join(predictor.task.languages)}) by a tag, which "
             "Hugging Face's tokenizers cannot put before a text; export it to ctranslate2 or onnx"
         )
-    write_huggingface(predictor.model, predictor.task.tokenizers, predictor.options, folder)
+    write_huggingface(
+        predictor.model,
+        folder,
+        tokenizers=predictor.task.tokenizers,
+        options=predictor.options,
+        longest=predictor.longest_source,
+    )
     return lambda texts, languages, options, progress: answer_with_transformers(
         folder, texts, options=options, progress=progress
     )

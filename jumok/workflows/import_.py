@@ -18,7 +18,7 @@ from jumok.training.checkpoint import Checkpoints
 
 
 def import_model(folder: str | Path, run: str | Path) -> tuple[AnyPredictor, list[str]]:
-    """Bring in a GPT-2, BERT, ViT, Swin or Marian model from a local folder; return it and the parts it did not have."""
+    """Bring in a model from a local folder (cli/import_.py has the kinds); return it and the parts it did not have."""
     target = Path(run)
     if Run.exists(target):
         raise RunError(f"{target} already holds a run; choose another folder")

@@ -22,11 +22,19 @@ def recipe_schema() -> dict[str, Any]:
             schema = found.model_json_schema(ref_template="#/$defs/{model}")
             definitions |= schema.pop("$defs", {}) | {found.__name__: schema}
         properties[name] = {"anyOf": [{"$ref": f"#/$defs/{found.__name__}"} for found in classes]}
+    own = {"type": "string", "pattern": ":"}  # "package.module:Class", whose keys nobody knows here
+    definitions["OwnModel"] = {
+        "type": "object",
+        "properties": {"name": own},
+        "required": ["name"],
+        "additionalProperties": True,
+    }
+    properties["model"]["anyOf"].append({"$ref": "#/$defs/OwnModel"})
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "jumok recipe",
         "type": "object",
-        "properties": {"task": {"enum": list(TASKS)}, **properties},
+        "properties": {"task": {"anyOf": [{"enum": list(TASKS)}, own]}, **properties},
         "required": ["data"],
         "additionalProperties": False,
         "$defs": definitions,

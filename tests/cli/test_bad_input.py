@@ -35,7 +35,7 @@ def test_a_missing_file(refused, small, tmp_path, monkeypatch):
     places = [small.parent, tmp_path, os.environ["JUMOK_DATA_HOME"]]
     assert refused() == (
         f"train.words was not found; looked at {', '.join(f'{place}/train.words' for place in places)}.\n"
-        "       Pass --data FOLDER (or set JUMOK_DATA) to say where the files are; jumok fetch downloads public sets.\n"
+        "       Pass --data FOLDER (or set JUMOK_DATA) to say where the files are.\n"
     )
     assert refused("--data", tmp_path / "none") == f"--data {tmp_path}/none: there is no such folder\n"
 

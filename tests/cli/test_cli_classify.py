@@ -247,7 +247,7 @@ def test_weights_of_another_tokenizer_are_refused(refused, bert_run, gpt_run, co
     def start(run, *changes):
         return refused(f"training.init={run}", *changes, command=command)
 
-    cure = "\n       Weights belong to a tokenizer: copy its [tokenizer] into the recipe."
+    cure = "\n       Weights belong to a tokenizer: leave out [tokenizer], and that run's own is taken."
     assert start(bert_run, "tokenizer.vocabulary=50") == (
         f"training.init = '{bert_run}': its text was cut into other tokens:\n"
         f"         tokenizer.vocabulary: 8000 there, 50 here{cure}"

@@ -143,7 +143,7 @@ def test_evaluate_shows_what_its_json_says(bert_run):
 
 def test_evaluate_scores_a_text_of_ones_own(bert_run, tmp_path):
     own = write_lines(tmp_path / "own.txt", ["the film was lovely", "the book was so"])
-    assert jumok("evaluate", bert_run, "--source", own).out.startswith("own.txt (files), 1 documents, 11 tokens\n")
+    assert jumok("evaluate", bert_run, "--source", own).out.startswith("own.txt (files), 1 document, 11 tokens\n")
     assert refusal(jumok("evaluate", bert_run, "--source", own, "--target", own)) == (
         "--target is for translation; here the text of --source is scored alone"
     )

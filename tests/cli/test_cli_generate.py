@@ -42,15 +42,15 @@ def shares_after(run, beginning: str) -> dict[str, float]:
 
 
 def test_the_beginning_and_what_follows_are_shown(gpt_run):
-    done = jumok("generate", gpt_run, "def ", "--length", 9)
+    done = jumok("generate", gpt_run, "def ", "--max-length", 9)
     assert (done.code, done.err) == (0, "")
-    assert done.out == f"def {written(gpt_run, 'def ', '--length', 9)[0]}\n"
+    assert done.out == f"def {written(gpt_run, 'def ', '--max-length', 9)[0]}\n"
 
 
 @pytest.mark.parametrize("beginning", ["", "The ", "   "])
 def test_length_counts_what_is_written_and_not_the_beginning(gpt_run, beginning):
     for length in (1, 7, 20):
-        (text,) = written(gpt_run, beginning, "--greedy", "--length", length)
+        (text,) = written(gpt_run, beginning, "--greedy", "--max-length", length)
         assert len(text) == length
 
 
@@ -60,42 +60,42 @@ def test_without_a_length_it_writes_200_tokens(gpt_run):
 
 def test_no_beginning_is_a_new_document(gpt_run):
     """The same as an empty one; the first character follows the end of a document."""
-    done = jumok("generate", gpt_run, "--length", 5, "--seed", 3)
-    assert done == jumok("generate", gpt_run, "", "--length", 5, "--seed", 3)
-    assert done.out == written(gpt_run, "--length", 5, "--seed", 3)[0] + "\n"
-    assert written(gpt_run, "--greedy", "--length", 1)[0] == next(iter(shares_after(gpt_run, "")))
+    done = jumok("generate", gpt_run, "--max-length", 5, "--seed", 3)
+    assert done == jumok("generate", gpt_run, "", "--max-length", 5, "--seed", 3)
+    assert done.out == written(gpt_run, "--max-length", 5, "--seed", 3)[0] + "\n"
+    assert written(gpt_run, "--greedy", "--max-length", 1)[0] == next(iter(shares_after(gpt_run, "")))
 
 
 @pytest.mark.parametrize("length", [1, 30])
 def test_samples_are_numbered_on_from_the_seed(gpt_run, length):
-    done = jumok("generate", gpt_run, "The ", "--length", length, "--samples", 3, "--seed", 5, "--json")
+    done = jumok("generate", gpt_run, "The ", "--max-length", length, "--samples", 3, "--seed", 5, "--json")
     rows = [json.loads(line) for line in done.out.splitlines()]
     assert [row["seed"] for row in rows] == [5, 6, 7]
     assert {row["beginning"] for row in rows} == {"The "}
     for row in rows:
-        assert written(gpt_run, "The ", "--length", length, "--seed", row["seed"]) == [row["text"]]
-    shown = jumok("generate", gpt_run, "The ", "--length", length, "--samples", 3, "--seed", 5).out
+        assert written(gpt_run, "The ", "--max-length", length, "--seed", row["seed"]) == [row["text"]]
+    shown = jumok("generate", gpt_run, "The ", "--max-length", length, "--samples", 3, "--seed", 5).out
     assert shown == "\n---\n".join(f"The {row['text']}\n" for row in rows)
 
 
 def test_a_seed_repeats_and_another_differs(gpt_run):
-    first, again, other = (written(gpt_run, "The ", "--seed", seed, "--length", 20) for seed in (1, 1, 2))
+    first, again, other = (written(gpt_run, "The ", "--seed", seed, "--max-length", 20) for seed in (1, 1, 2))
     assert first == again != other
-    assert written(gpt_run, "The ", "--length", 20) == first  # 1 is the recipe's own
-    assert len(set(written(gpt_run, "--length", 15, "--samples", 6))) == 6
+    assert written(gpt_run, "The ", "--max-length", 20) == first  # 1 is the recipe's own
+    assert len(set(written(gpt_run, "--max-length", 15, "--samples", 6))) == 6
 
 
 # --- how the next token is chosen
 
 
 def test_drawing_from_the_likeliest_alone_is_greedy(gpt_run):
-    greedy = written(gpt_run, "import ", "--greedy", "--length", 15)
+    greedy = written(gpt_run, "import ", "--greedy", "--max-length", 15)
     for options in (
         ["--top-k", 1], ["--top-p", 1e-6], ["--min-p", 0.999], ["--temperature", 1e-3], ["--temperature", 1e-42],
     ):  # fmt: skip
-        assert written(gpt_run, "import ", "--length", 15, *options) == greedy, options
-    assert written(gpt_run, "import ", "--greedy", "--length", 15, "--samples", 2, "--seed", 8) == greedy * 2
-    assert written(gpt_run, "import ", "--length", 15, "--temperature", 3) != greedy
+        assert written(gpt_run, "import ", "--max-length", 15, *options) == greedy, options
+    assert written(gpt_run, "import ", "--greedy", "--max-length", 15, "--samples", 2, "--seed", 8) == greedy * 2
+    assert written(gpt_run, "import ", "--max-length", 15, "--temperature", 3) != greedy
 
 
 @pytest.mark.parametrize(
@@ -114,42 +114,43 @@ def test_only_tokens_on_the_shortlist_are_drawn_and_all_of_them(gpt_run, options
     shares = shares_after(gpt_run, "Return th")
     expected = set(allowed(shares))
     assert 1 < len(expected) < 20, "the trial shows nothing"
-    drawn = written(gpt_run, "Return th", "--length", 1, "--samples", 150, "--temperature", 1, *options)
+    drawn = written(gpt_run, "Return th", "--max-length", 1, "--samples", 150, "--temperature", 1, *options)
     assert set(drawn) == expected
-    free = written(gpt_run, "Return th", "--length", 1, "--samples", 150)
+    free = written(gpt_run, "Return th", "--max-length", 1, "--samples", 150)
     assert set(free) > expected
 
 
 def test_a_higher_temperature_is_bolder(gpt_run):
     def kinds(temperature: float) -> int:
-        return len(set(written(gpt_run, "th", "--length", 1, "--samples", 100, "--temperature", temperature)))
+        return len(set(written(gpt_run, "th", "--max-length", 1, "--samples", 100, "--temperature", temperature)))
 
     assert kinds(0.2) < kinds(1) < kinds(5)
 
 
 def test_a_repetition_penalty_makes_what_was_written_rarer(gpt_run):
     plain, penalised = (
-        written(gpt_run, "the ", "--greedy", "--length", 18, "--repetition-penalty", penalty)[0] for penalty in (1, 50)
+        written(gpt_run, "the ", "--greedy", "--max-length", 18, "--repetition-penalty", penalty)[0]
+        for penalty in (1, 50)
     )
-    assert plain == written(gpt_run, "the ", "--greedy", "--length", 18)[0]
+    assert plain == written(gpt_run, "the ", "--greedy", "--max-length", 18)[0]
     assert len(set(penalised)) > len(set(plain))
     assert len(set(penalised)) == len(penalised), "so high a penalty lets nothing stand twice"
     assert not set(penalised) & set("the "), "the beginning counts as written"
 
 
 def test_it_ends_before_any_stop_text(gpt_run):
-    (text,) = written(gpt_run, "The ", "--length", 60, "--seed", 4)
+    (text,) = written(gpt_run, "The ", "--max-length", 60, "--seed", 4)
     for first in (3, 20, 50):
         stop = text[first : first + 3]
-        assert written(gpt_run, "The ", "--length", 60, "--seed", 4, "--stop", stop) == [text[: text.index(stop)]]
+        assert written(gpt_run, "The ", "--max-length", 60, "--seed", 4, "--stop", stop) == [text[: text.index(stop)]]
         both = ["--stop", "☃", "--stop", stop, "--stop", text[first + 1 : first + 8]]
-        assert written(gpt_run, "The ", "--length", 60, "--seed", 4, *both) == [text[: text.index(stop)]]
-    assert written(gpt_run, "The ", "--length", 60, "--seed", 4, "--stop", "☃☃") == [text]
-    assert written(gpt_run, "The ", "--length", 60, "--seed", 4, "--stop", text[-2:] + "☃") == [text]
+        assert written(gpt_run, "The ", "--max-length", 60, "--seed", 4, *both) == [text[: text.index(stop)]]
+    assert written(gpt_run, "The ", "--max-length", 60, "--seed", 4, "--stop", "☃☃") == [text]
+    assert written(gpt_run, "The ", "--max-length", 60, "--seed", 4, "--stop", text[-2:] + "☃") == [text]
 
 
 def test_a_stop_text_in_the_beginning_stops_nothing(gpt_run):
-    assert len(written(gpt_run, "zq", "--greedy", "--length", 5, "--stop", "zq")[0]) == 5
+    assert len(written(gpt_run, "zq", "--greedy", "--max-length", 5, "--stop", "zq")[0]) == 5
 
 
 # --- streaming
@@ -162,7 +163,7 @@ def test_a_stop_text_in_the_beginning_stops_nothing(gpt_run):
 )
 def test_pieces_as_they_come_make_the_text_at_once(gpt_run, options):
     for seed in (1, 2):
-        more = ["--length", 40, "--seed", seed, *options]
+        more = ["--max-length", 40, "--seed", seed, *options]
         assert jumok("generate", gpt_run, "The ", *more).out == f"The {written(gpt_run, 'The ', *more)[0]}\n"
 
 
@@ -183,20 +184,20 @@ def test_each_piece_is_out_before_the_next_is_written(gpt_run, monkeypatch):
 
 
 def test_past_the_window_it_goes_on_and_says_so_on_the_error_stream(gpt_run):
-    fits, outgrows = (jumok("generate", gpt_run, "--greedy", "--length", length) for length in (WINDOW, WINDOW + 1))
+    fits, outgrows = (jumok("generate", gpt_run, "--greedy", "--max-length", length) for length in (WINDOW, WINDOW + 1))
     assert (fits.err, outgrows.err) == ("", OUTGROWN)
     assert outgrows.out.startswith(fits.out.removesuffix("\n"))
-    long = jumok("generate", gpt_run, "--greedy", "--length", 5 * WINDOW)
+    long = jumok("generate", gpt_run, "--greedy", "--max-length", 5 * WINDOW)
     assert long.err == OUTGROWN, "once a text is enough"
     assert len(long.out) == 5 * WINDOW + 1
-    assert jumok("generate", gpt_run, "--length", 30, "--samples", 2).err == 2 * OUTGROWN
+    assert jumok("generate", gpt_run, "--max-length", 30, "--samples", 2).err == 2 * OUTGROWN
 
 
 def test_a_beginning_that_fills_the_window(gpt_run):
     text = "Return a list of the names that are in the module."
-    assert jumok("generate", gpt_run, text[: WINDOW - 1], "--length", 1).err == ""
+    assert jumok("generate", gpt_run, text[: WINDOW - 1], "--max-length", 1).err == ""
     for size in (WINDOW, WINDOW + 1, len(text)):
-        done = jumok("generate", gpt_run, text[:size], "--greedy", "--length", 3)
+        done = jumok("generate", gpt_run, text[:size], "--greedy", "--max-length", 3)
         assert (done.code, done.err) == (0, OUTGROWN)
         assert len(done.out) == size + 3 + 1
 
@@ -213,14 +214,14 @@ def test_a_beginning_of_nothing_but_unknown_characters_or_bytes_is_refused(gpt_r
 
 
 def test_some_unknown_characters_are_told(gpt_run):
-    done = jumok("generate", gpt_run, "de☃f", "--length", 3)
+    done = jumok("generate", gpt_run, "de☃f", "--max-length", 3)
     assert (done.code, done.err) == (0, "\nwarning: 1 of 4 tokens of the beginning are unknown to the model\n")
     assert done.out.startswith("de☃f")
 
 
 @pytest.mark.parametrize("beginning", ["a\udcffb", "[END]", "[bold]x", ":dog:", "--", "\t\n"])
 def test_any_other_beginning_is_gone_on_from(gpt_run, beginning):
-    done = jumok("generate", gpt_run, "--length", 3, "--greedy", "--", beginning)
+    done = jumok("generate", gpt_run, "--max-length", 3, "--greedy", "--", beginning)
     assert done.code == 0, done.err
     assert done.out.startswith(beginning.replace("\udcff", ""))  # half a character cannot be shown
     assert len(done.out) == len(beginning.replace("\udcff", "")) + 3 + 1
@@ -246,7 +247,8 @@ def test_impossible_wishes_are_refused_in_a_sentence(gpt_run, options, message):
 
 
 @pytest.mark.parametrize(
-    "options", [["--length", 0], ["--samples", 0], ["--top-k", -1], ["--seed", -1], ["--temperature", "warm"], ["b"]]
+    "options",
+    [["--max-length", -1], ["--samples", 0], ["--top-k", -1], ["--seed", -1], ["--temperature", "warm"], ["b"]],
 )
 def test_wishes_that_make_no_sense_are_refused_with_the_usage(gpt_run, options):
     done = jumok("generate", gpt_run, "a", *options)
@@ -278,7 +280,7 @@ def test_runs_of_other_kinds_are_sent_to_their_own_command(gpt_run, bert_run, cl
 
 def test_another_checkpoint_writes_otherwise(gpt_run):
     early, late, last = (
-        written(gpt_run, "The ", "--length", 20, "--checkpoint", name) for name in ("step-30", "step-60", "last")
+        written(gpt_run, "The ", "--max-length", 20, "--checkpoint", name) for name in ("step-30", "step-60", "last")
     )
     assert early != late == last
 
@@ -307,7 +309,7 @@ def test_evaluate_shows_what_its_json_says(gpt_run):
 def test_evaluate_scores_a_text_of_ones_own(gpt_run, tmp_path):
     text = write_lines(tmp_path / "own.txt", ["Return the name of the file.", "", "Zwölf ☃"])
     done = jumok("evaluate", gpt_run, "--source", text)
-    assert done.out.startswith("own.txt (files), 1 documents, 39 tokens, 38 characters\n")
+    assert done.out.startswith("own.txt (files), 1 document, 39 tokens, 38 characters\n")
     (tmp_path / "empty.txt").touch()
     assert refusal(jumok("evaluate", gpt_run, "--source", tmp_path / "empty.txt")) == (
         f"{tmp_path / 'empty.txt'} is empty; a file with one sentence or row per line is needed."

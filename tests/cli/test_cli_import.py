@@ -137,9 +137,13 @@ def test_import_says_what_it_made_what_is_new_and_how_to_use_it(gpt2, bert, judg
 
 def test_an_imported_gpt2_writes_on(runs):
     run = runs["gpt2"]
-    assert jumok("generate", run, "--greedy", "--length", 5) == (0, "thebcde\n", "")
-    assert jumok("generate", run, "xthe", "--greedy", "--length", 3) == (0, "xthecde\n", "")  # two tokens, then three
-    done = jumok("generate", run, "--greedy", "--length", 16 + 9 + 3)
+    assert jumok("generate", run, "--greedy", "--max-length", 5) == (0, "thebcde\n", "")
+    assert jumok("generate", run, "xthe", "--greedy", "--max-length", 3) == (
+        0,
+        "xthecde\n",
+        "",
+    )  # two tokens, then three
+    done = jumok("generate", run, "--greedy", "--max-length", 16 + 9 + 3)
     assert (
         done.out == "".join(PLACED) + "hijklmnop" + "hij\n"
     )  # eight are read again, so the next is the eighth place's
@@ -148,14 +152,14 @@ def test_an_imported_gpt2_writes_on(runs):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_bytes_that_are_half_a_character_come_out_the_same_piece_by_piece_and_at_once(runs, seed):
-    options = ["--temperature", 30, "--length", 60, "--seed", seed]
+    options = ["--temperature", 30, "--max-length", 60, "--seed", seed]
     whole = json.loads(jumok("generate", runs["gpt2"], "é 넌", *options, "--json").out)["text"]
     assert jumok("generate", runs["gpt2"], "é 넌", *options).out == f"é 넌{whole}\n"
     assert "\N{REPLACEMENT CHARACTER}" in whole, "the trial has shown nothing"
 
 
 def test_a_byte_level_model_knows_every_character_but_no_broken_bytes(runs):
-    assert jumok("generate", runs["gpt2"], "☃", "--greedy", "--length", 1).code == 0
+    assert jumok("generate", runs["gpt2"], "☃", "--greedy", "--max-length", 1).code == 0
     assert refusal(jumok("generate", runs["gpt2"], "\udcff")).startswith("the model knows none of the characters of ")
 
 
@@ -200,12 +204,10 @@ def test_an_imported_bert_can_be_fine_tuned(runs, tmp_path):
     write_lines(tmp_path / "train.tsv", ["the fox\tyes", "the dog\tno"] * 20)
     (tmp_path / "tune.toml").write_text(
         'task = "text-classification"\n[data]\ntrain = { file = "train.tsv" }\nval = { file = "train.tsv" }\nmax_length = 16\n'
-        f'[tokenizer]\nkind = "wordpiece"\nvocabulary = {len(PIECES)}\n'
-        f'[model]\nname = "bert"\nlayers = {LAYERS}\nwidth = {WIDTH}\nheads = {HEADS}\nfeedforward = {HIDDEN}\n'
-        f"max_positions = {PLACES}\n[training]\nsteps = 2\nbatch_tokens = 100\n",
+        f'[training]\ninit = "{runs["bert"]}"\nsteps = 2\nbatch_tokens = 100\n',
         encoding="utf-8",
     )
-    options = ["--out", tmp_path / "run", "--set", f"training.init={runs['bert']}"]
+    options = ["--out", tmp_path / "run"]
     done = jumok("train", tmp_path / "tune.toml", *options)
     assert done.code == 0, done.err
     assert f" tensors start from {runs['bert']}\n" in done.err
@@ -245,8 +247,8 @@ def weightless(name: str) -> Change:
 @pytest.mark.parametrize(
     ("kind", "change", "message"),
     [
-        ("gpt2", configured(model_type="t5"), "{folder} holds a model of type 't5'; jumok imports bert, gpt2, marian, swin, vit"),
-        ("gpt2", configured(model_type=None), "{folder} holds a model of type ''; jumok imports bert, gpt2, marian, swin, vit"),
+        ("gpt2", configured(model_type="t5"), "{folder} holds a model of type 't5'; jumok imports bert, gpt2, marian, pegasus, swin, vit"),
+        ("gpt2", configured(model_type=None), "{folder} holds a model of type ''; jumok imports bert, gpt2, marian, pegasus, swin, vit"),
         ("gpt2", configured(add_cross_attention=True),
          "the model's add_cross_attention is True; jumok imports models with False only"),
         ("gpt2", configured(tie_word_embeddings=False),

@@ -68,7 +68,7 @@ OWN = [
     "",
 ]
 KINDS = {
-    "gpt": (GPT_RECIPE, GPT_OPTIONS, ["generate"], ["The", "--length", "5"]),
+    "gpt": (GPT_RECIPE, GPT_OPTIONS, ["generate"], ["The", "--max-length", "5"]),
     "bert": (BERT_RECIPE, BERT_OPTIONS, ["fill"], ["the [MASK] was"]),
     "classifier": (CLASSIFIER_RECIPE, CLASSIFIER_OPTIONS, ["classify"], ["the film was lovely", "the"]),
     "recurrent": (RECURRENT_RECIPE, RECURRENT_OPTIONS, ["classify"], ["the film was lovely", "the"]),

@@ -13,7 +13,7 @@ from jumok.config import DecodingConfig
 
 TAKEN = {
     "translate": set(DecodingConfig.model_fields) - {"stop"},
-    "generate": {"temperature", "top_k", "top_p", "min_p", "repetition_penalty", "stop", "seed"},
+    "generate": {"temperature", "top_k", "top_p", "min_p", "repetition_penalty", "stop", "seed", "max_length"},
     "evaluate": {"beam", "length_penalty", "shortlist"},
     "compare": {"beam"},
     "look": {"beam"},

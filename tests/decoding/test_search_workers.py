@@ -10,8 +10,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jumok.decoding import workers
-from jumok.decoding.workers import LEAST, one_thread, portions, processes_for, share
+from jumok.decoding.workers import LEAST, portions, processes_for, share
 from jumok.errors import ConfigError, JumokError
 from jumok.nn.model import Model
 
@@ -73,16 +72,3 @@ def test_few_sentences_are_not_worth_a_process():
     assert processes_for(100, wanted=2, portion=64, device=cpu) == 2
     assert processes_for(100, wanted=1, portion=64, device=cpu) == 1
     assert processes_for(10_000, wanted=2, portion=64, device=torch.device("cuda")) == 1
-
-
-@pytest.mark.parametrize(("rows", "small", "inside"), [(5, True, 1), (5, False, 2), (17, True, 2)])
-def test_a_few_rows_of_a_small_model_get_one_thread(monkeypatch, rows, small, inside):
-    before = torch.get_num_threads()
-    monkeypatch.setattr(workers, "SMALL", 1000 if small else 10)
-    torch.set_num_threads(2)
-    try:
-        with one_thread(rows, Small()):
-            assert torch.get_num_threads() == inside
-        assert torch.get_num_threads() == 2, "the threads come back"
-    finally:
-        torch.set_num_threads(before)

@@ -20,7 +20,7 @@ def answers(predictor, texts, **options):
 
 @pytest.mark.parametrize("overrides", SHAPES, ids=str)
 def test_an_export_answers_as_its_run(tmp_path, overrides):
-    parity = api.export(make(tmp_path, *overrides), tmp_path / "fast")
+    parity = api.export_model(make(tmp_path, *overrides), tmp_path / "fast")
     assert parity.sentences == 200
     assert parity.equal >= 198  # near ties, and answers without an end
     assert parity.largest_difference < 1e-4
@@ -42,7 +42,7 @@ def test_a_wrong_export_is_refused_and_leaves_nothing(tmp_path, monkeypatch):
 
     monkeypatch.setattr(module, "_linear", spoilt)
     with pytest.raises(RunError, match=r"is wrong and was not kept: \d+ of 200 held-out sentences are answered alike"):
-        api.export(run, tmp_path / "fast")
+        api.export_model(run, tmp_path / "fast")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["recipe.toml", "run"]
 
 
@@ -66,7 +66,7 @@ def test_scores_that_drift_are_refused_though_the_texts_agree():
 )
 def test_what_ctranslate2_does_not_have_is_named(tmp_path, override, says):
     with pytest.raises(ConfigError, match="CTranslate2 has no Transformer") as caught:
-        api.export(make(tmp_path, override), tmp_path / "fast")
+        api.export_model(make(tmp_path, override), tmp_path / "fast")
     assert says in str(caught.value)
     assert not (tmp_path / "fast").exists()
 
@@ -75,14 +75,14 @@ def test_what_is_there_already_is_not_overwritten(tmp_path):
     (tmp_path / "fast").mkdir()
     (tmp_path / "fast" / "mine.txt").write_text("keep me")
     with pytest.raises(RunError, match="is there already; choose another folder"):
-        api.export(make(tmp_path), tmp_path / "fast")
+        api.export_model(make(tmp_path), tmp_path / "fast")
     assert (tmp_path / "fast" / "mine.txt").read_text() == "keep me"
     with pytest.raises(ConfigError, match="--to ctranslat: did you mean 'ctranslate2'"):
-        api.export(tmp_path / "run", tmp_path / "other", to="ctranslat")
+        api.export_model(tmp_path / "run", tmp_path / "other", to="ctranslat")
 
 
 def test_what_the_engine_cannot_do_is_refused_not_ignored(tmp_path):
-    api.export(make(tmp_path), tmp_path / "fast")
+    api.export_model(make(tmp_path), tmp_path / "fast")
     fast = jumok.load(tmp_path / "fast")
     for options in (
         {"sample": True}, {"coverage_penalty": 0.2}, {"no_repeat_ngram": 2}, {"min_length": 3}, {"repetition_penalty": 1.2},
@@ -96,7 +96,7 @@ def test_what_the_engine_cannot_do_is_refused_not_ignored(tmp_path):
         with pytest.raises(ConfigError, match=f"the run itself: {tmp_path / 'run'}"):
             refused()
     with pytest.raises(ConfigError, match="is no run of a translator"):
-        api.export(tmp_path / "fast", tmp_path / "again")
+        api.export_model(tmp_path / "fast", tmp_path / "again")
     (tmp_path / "fast" / "model.bin").write_bytes(b"cut off")
     with pytest.raises(RunError, match=r"CTranslate2 cannot read it .*; export it again"):
         jumok.load(tmp_path / "fast")

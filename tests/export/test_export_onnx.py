@@ -17,7 +17,7 @@ LINES = ["a b c", "z y x w v", "q", "m n o p a b"]
 
 def check(folder, overrides):
     (folder / "lines.txt").write_text("\n".join(LINES))
-    parity = api.export(make(folder, *overrides), folder / "graphs", to="onnx", source=folder / "lines.txt")
+    parity = api.export_model(make(folder, *overrides), folder / "graphs", to="onnx", source=folder / "lines.txt")
     assert (parity.sentences, parity.equal) == (4, 4)
     assert parity.largest_difference < 1e-4
     assert {"encoder.onnx", "decoder.onnx", "source.json", "target.json", "parity.json"} == {
@@ -64,7 +64,7 @@ def test_wrong_graphs_are_refused(tmp_path, monkeypatch):
         "jumok.workflows.export.write_greedily", lambda folder, sources, limits: [([9], -1.0)] * len(sources)
     )
     with pytest.raises(RunError, match="is wrong and was not kept"):
-        api.export(run, tmp_path / "graphs", to="onnx", source=tmp_path / "lines.txt")
+        api.export_model(run, tmp_path / "graphs", to="onnx", source=tmp_path / "lines.txt")
     assert not (tmp_path / "graphs").exists()
     with pytest.raises(ConfigError, match="ONNX export has no Transformer with model"):
         module.write_onnx(jumok.load(make_other(tmp_path)).model, tmp_path / "graphs")

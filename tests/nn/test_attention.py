@@ -100,3 +100,10 @@ def test_weight_dropout_acts_in_training_only():
     assert_close(layer.eval()(x), layer(x))
     layer.train()
     assert not torch.allclose(layer(x), layer(x))
+
+
+@pytest.mark.parametrize("attention", [SelfAttention, CrossAttention])
+def test_a_width_that_heads_cannot_share_is_refused(attention):
+    with pytest.raises(ValueError, match=r"width \(30\) must be a multiple of heads \(4\); the nearest below is 28"):
+        attention(30, 4, kind="encoder")
+    assert attention(30, 4, kind="encoder", head_width=7).head_width == 7

@@ -37,7 +37,7 @@ def test_a_image_is_the_same_as_file_object_or_larger(classifier, tmp_path):
     found = shapes.scene("test", 1)
     small, large = shapes.draw(found), shapes.draw(found, 96)
     small.save(tmp_path / "small.png")
-    verdicts = list(classifier.classify([tmp_path / "small.png", str(tmp_path / "small.png"), small, large]))
+    verdicts = classifier.classify([tmp_path / "small.png", str(tmp_path / "small.png"), small, large])
     assert verdicts[0] == verdicts[1] == verdicts[2]
     assert verdicts[3].label == verdicts[0].label
     assert list(verdicts[0].probabilities.values()) == sorted(verdicts[0].probabilities.values(), reverse=True)
@@ -47,7 +47,7 @@ def test_a_image_is_the_same_as_file_object_or_larger(classifier, tmp_path):
 def test_what_cannot_be_read_is_told_in_its_place(classifier, tmp_path):
     (tmp_path / "a.png").write_text("no image")
     said = []
-    verdicts = list(classifier.classify([tmp_path / "a.png", shapes.draw(shapes.scene("test", 1))], warn=said.append))
+    verdicts = classifier.classify([tmp_path / "a.png", shapes.draw(shapes.scene("test", 1))], warn=said.append)
     assert verdicts[0] is None
     assert verdicts[1] is not None
     assert said == [Notice(None, f"{tmp_path / 'a.png'}: no image that can be read.")]
@@ -58,7 +58,7 @@ def test_what_cannot_be_read_is_told_in_its_place(classifier, tmp_path):
 def test_an_explanation_is_the_verdict_and_its_maps(classifier):
     image = shapes.draw(shapes.scene("test", 2))
     explanation = classifier.explain(image)
-    assert explanation.verdict.label == next(classifier.classify([image])).label
+    assert explanation.verdict.label == classifier.classify(image).label
     assert len(explanation.record.maps) == 2
     for found in explanation.record.maps:
         assert found.grid == (8, 8)

@@ -151,7 +151,7 @@ def test_a_trained_classifier_knows_good_from_bad_and_beats_the_commonest_class(
         assert sum(verdict.probabilities.values()) == pytest.approx(1.0)
         assert list(verdict.probabilities.values()) == sorted(verdict.probabilities.values(), reverse=True)
         assert verdict.probability == max(verdict.probabilities.values())
-    (alone,) = classifier.classify("the film was lovely")
+    alone = classifier.classify("the film was lovely")
     assert alone.probabilities == pytest.approx(verdicts[0].probabilities, abs=1e-5)
     (scores,) = classifier.evaluate("val").values()
     assert scores["accuracy"] > 95 > scores["baselines"]["majority"]

@@ -60,7 +60,7 @@ def choose(writer, **changes):
 def test_it_has_learnt_its_lines_by_heart(writer):
     greedy = choose(writer, sample=False)
     for line in RHYME[1:3]:
-        assert writer.write(line[:9], options=greedy) == line[9:]
+        assert writer.generate(line[:9], options=greedy) == line[9:]
 
 
 @pytest.mark.parametrize(
@@ -69,13 +69,13 @@ def test_it_has_learnt_its_lines_by_heart(writer):
 def test_pieces_make_the_whole_and_a_seed_repeats_it(writer, changes):
     for seed in (1, 2):
         options = choose(writer, seed=seed, max_length=60, **changes)
-        whole = writer.write("one", options=options)
-        assert "".join(writer.stream("one", options=options)) == whole == writer.write("one", options=options)
+        whole = writer.generate("one", options=options)
+        assert "".join(writer.stream("one", options=options)) == whole == writer.generate("one", options=options)
 
 
 def test_seeds_differ_and_low_temperature_does_not(writer):
-    bold = {writer.write("", options=choose(writer, seed=seed, temperature=3.0, max_length=15)) for seed in range(6)}
-    safe = {writer.write("six s", options=choose(writer, seed=seed, temperature=0.01)) for seed in range(6)}
+    bold = {writer.generate("", options=choose(writer, seed=seed, temperature=3.0, max_length=15)) for seed in range(6)}
+    safe = {writer.generate("six s", options=choose(writer, seed=seed, temperature=0.01)) for seed in range(6)}
     assert len(bold) == 6
     assert len(safe) == 1
 
@@ -85,7 +85,9 @@ def test_past_the_window_it_goes_on_and_says_so_once(writer):
     said = []
     options = choose(writer, max_length=100, temperature=5.0, seed=4)
     texts = [
-        writer.write("six seven", options=choose(writer, max_length=100, temperature=5.0, seed=seed), warn=said.append)
+        writer.generate(
+            "six seven", options=choose(writer, max_length=100, temperature=5.0, seed=seed), warn=said.append
+        )
         for seed in range(8)
     ]
     longest = max(texts, key=len)
@@ -93,7 +95,7 @@ def test_past_the_window_it_goes_on_and_says_so_once(writer):
     assert said
     assert str(said[0]).startswith("the text outgrows the model's window of 24 tokens: it goes on from the newest 12")
     assert len(said) <= 8
-    assert writer.write("six seven", options=options) == texts[4]
+    assert writer.generate("six seven", options=options) == texts[4]
 
 
 def test_a_beginning_longer_than_the_window_is_read_from_its_newest_half(writer):
@@ -101,17 +103,17 @@ def test_a_beginning_longer_than_the_window_is_read_from_its_newest_half(writer)
     long = "once I caught a fish alive six s"
     greedy = choose(writer, sample=False, max_length=4)
     assert len(long) > writer.task.window
-    writer.write(long, options=greedy, warn=said.append)
+    writer.generate(long, options=greedy, warn=said.append)
     assert len(said) == 1
 
 
 def test_it_ends_before_a_stop_text_even_one_of_several_tokens(writer):
     greedy = choose(writer, sample=False)
-    assert writer.write("six", options=choose(writer, sample=False, stop=["nine"])) == " seven eight "
-    assert writer.write("six", options=choose(writer, sample=False, stop=["zebra", "n e"])) == " seve"
+    assert writer.generate("six", options=choose(writer, sample=False, stop=["nine"])) == " seven eight "
+    assert writer.generate("six", options=choose(writer, sample=False, stop=["zebra", "n e"])) == " seve"
     pieces = list(writer.stream("six", options=choose(writer, sample=False, stop=["eight nine"])))
     assert "".join(pieces) == " seven "
-    assert writer.write("six", options=choose(writer, sample=False, stop=["zebra"])) == writer.write(
+    assert writer.generate("six", options=choose(writer, sample=False, stop=["zebra"])) == writer.generate(
         "six", options=greedy
     )
 
@@ -141,7 +143,7 @@ def test_a_piece_is_whole_characters_and_no_dearer_late_in_a_text(writer, monkey
 
 def test_a_repetition_penalty_makes_letters_rarer(writer):
     plain, penalised = (
-        writer.write("one", options=choose(writer, sample=False, max_length=20, repetition_penalty=penalty))
+        writer.generate("one", options=choose(writer, sample=False, max_length=20, repetition_penalty=penalty))
         for penalty in (1.0, 50.0)
     )
     assert len(set(penalised)) > len(set(plain)) or len(penalised) < len(plain)
@@ -150,10 +152,10 @@ def test_a_repetition_penalty_makes_letters_rarer(writer):
 
 def test_unknown_letters_are_told_and_nothing_but_them_refused(writer):
     said = []
-    writer.write("one ☃ two", warn=said.append)
+    writer.generate("one ☃ two", warn=said.append)
     assert said[:1] == [Notice(None, "1 of 9 tokens of the beginning are unknown to the model")]
     with pytest.raises(ConfigError, match="the model knows none of the characters of '☃☃'"):
-        writer.write("☃☃")
+        writer.generate("☃☃")
 
 
 def test_scores_of_text_agree_with_each_other(writer, tmp_path):

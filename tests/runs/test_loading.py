@@ -80,7 +80,7 @@ def use_translator(folder, text):
 
 def use_writer(folder, text):
     writer = jumok.load(folder)
-    writer.write("import", options=writer.options.changed({"max_length": 40}))
+    writer.generate("import", options=writer.options.changed({"max_length": 40}))
     writer.evaluate("val", source=text)
 
 

@@ -1,7 +1,7 @@
 """A small network that counts bits: bits (B, n) → hidden (B, D) → how many are set (B, n + 1)."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from pydantic import Field
 from torch import Tensor, nn
@@ -24,7 +24,6 @@ class CounterConfig(ModelConfig):
 
     FILLED_IN: ClassVar[tuple[str, ...]] = ("bits",)
 
-    name: Literal["counter"] = "counter"
     width: int = Field(32, ge=1)
     bits: int = Field(0, ge=0, description="filled in from the data")
 
@@ -33,7 +32,7 @@ class Counter(Model[BitsBatch]):
     """Count the bits that are set."""
 
     Config = CounterConfig
-    tasks = ("counting",)
+    tasks = ("counting", "toy_task:COUNTING")
 
     def __init__(self, config: CounterConfig) -> None:
         super().__init__()

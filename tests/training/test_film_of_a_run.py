@@ -48,7 +48,7 @@ def test_a_frame_is_what_explain_shows(run_recipe, tmp_path):
             assert (ours.path, ours.queries, ours.keys) == (theirs.path, theirs.queries, theirs.keys)
         output, source = found.sides()["cross"]
         assert (shot.reference_words, shot.source_words) == (output.words, source.words)
-        assert shot.translation == translator.translate(shot.source, beam=1)[0]
+        assert shot.translation == translator.translate(shot.source, beam=1)
         heads = [head for one in found.record.of_kind("cross") for head in one.summaries()]
         assert shot.entropy == pytest.approx(sum(head.entropy for head in heads) / len(heads), abs=1e-3)
         assert shot.on_end == pytest.approx(sum(head.on_end for head in heads) / len(heads), abs=1e-3)

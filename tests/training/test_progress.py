@@ -73,7 +73,7 @@ def test_a_whole_run_on_a_terminal(recipe, tmp_path):
     from jumok import api
 
     console = Console(file=io.StringIO(), force_terminal=True, width=150)
-    api.train(recipe, out=tmp_path / "run", overrides=["training.steps=7"], console=console)
+    api.prepare_job(recipe, out=tmp_path / "run", overrides=["training.steps=7"]).train(console)
     shown = console.file.getvalue()
     assert "\x1b[?25h" in shown.rpartition("\x1b[?25l")[2], "the cursor must come back"
     for part in ("7/7", "perplexity", "tokens/s", "val: loss", "← best", "reference", "done at step 7"):
@@ -189,6 +189,6 @@ def test_a_note_in_the_middle_of_a_print_does_not_cost_the_run(toy, tmp_path):
 
 
 def test_progress_without_a_run_folder_needs_no_board(boards):
-    reporter = Reporter(SimpleNamespace(is_terminal=False))
+    reporter = Reporter(SimpleNamespace(is_terminal=False, is_jupyter=False))
     reporter.start(TrainingState(), TrainingConfig())
     assert not boards

@@ -13,9 +13,10 @@ import torch
 from torch import nn
 from torch.testing import assert_close
 
+from jumok.config import TrainingConfig
 from jumok.errors import ConfigError, TrainingError
 from jumok.training.step import Sums
-from jumok.training.workers import LARGEST, Workers, shared_like, workers_for
+from jumok.training.workers import LARGEST, Sharing, Workers, settings_for, shared_like
 
 CPU = torch.device("cpu")
 
@@ -199,18 +200,27 @@ def test_shared_tensors_do_not_overlap():
         assert (tensor == number + 1).all()
 
 
-def test_how_many_workers_there_are():
+def settings(model, device=CPU, **options):
+    return settings_for(model, TrainingConfig(**options), device)
+
+
+def test_how_many_workers_there_may_be():
+    """One process on one thread is always among them, unless the recipe says otherwise."""
     small, mixing = nn.Linear(2, 2), nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2))
     with torch.device("meta"):
         large = nn.Linear(LARGEST, 2)
-    threads = torch.get_num_threads()
-    assert workers_for(small, wanted=0, device=CPU) == min(threads, os.cpu_count())
-    assert workers_for(small, wanted=5, device=CPU) == 5
-    assert workers_for(small, wanted=1, device=CPU) == 1
-    assert workers_for(large, wanted=0, device=CPU) == 1
-    assert workers_for(mixing, wanted=0, device=CPU) == 1
-    assert workers_for(small, wanted=0, device=torch.device("cuda")) == 1
+    count, alone = min(torch.get_num_threads(), os.cpu_count()), Sharing(1, 1)
+    assert settings(small) == [Sharing(count, 2), alone]
+    assert settings(small, threads=2) == [Sharing(count, 2), alone]
+    assert settings(small, workers=5) == [Sharing(5, 2)]
+    assert settings(small, workers=1) == [Sharing(1, 2)]
+    assert settings(large) == settings(mixing) == [Sharing(1, 2), alone]
+    assert settings(large, threads=2) == [Sharing(1, 2)]
+    assert settings(small, torch.device("cuda")) == [Sharing(1, 2)]
+    torch.set_num_threads(1)
+    assert settings(small) == settings(large) == [alone]
+    torch.set_num_threads(2)
     with pytest.raises(ConfigError, match="batch norm needs the whole batch in one process"):
-        workers_for(mixing, wanted=2, device=CPU)
+        settings(mixing, workers=2)
     with pytest.raises(ConfigError, match="is for CPUs under Linux"):
-        workers_for(small, wanted=2, device=torch.device("cuda"))
+        settings(small, torch.device("cuda"), workers=2)

@@ -94,7 +94,7 @@ def test_a_set_of_one_batch_still_has_a_speed(recipe):
             "training.evaluate_every (101) is above training.steps",
             "set training.evaluate_every = 10",
         ),
-        (["training.batch_tokens=900"], "an epoch has only 1 steps", "lower training.batch_tokens (now 900)"),
+        (["training.batch_tokens=900"], "an epoch has only 1 step", "lower training.batch_tokens (now 900)"),
         (
             ["tokenizer.kind=bpe", "training.batch_tokens=40"],
             "of the 8,000 vocabulary entries asked for",

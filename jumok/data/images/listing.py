@@ -18,8 +18,8 @@ from PIL import Image
 from jumok.config import ImageFiles
 from jumok.data.files import Find
 from jumok.data.images.decode import open_image
-from jumok.data.tables import TABLE_SUFFIXES, read_columns
-from jumok.errors import DataError
+from jumok.data.tables import TABLE_SUFFIXES, is_table, read_columns
+from jumok.errors import DataError, are, counted
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".ppm", ".pgm")
 IDX_TYPE = 0x08  # unsigned bytes
@@ -53,7 +53,7 @@ def list_images(files: ImageFiles, find: Find) -> Listing:
         listing = Listing([entry for batch in batches for entry in _packed(batch).entries])
     elif path.is_dir():
         listing = _class_folders(path)
-    elif name.endswith(TABLE_SUFFIXES):
+    elif is_table(path):
         listing = Listing(list(_rows(path, files)))
     elif name.endswith((".npz", ".bin")) or "idx3" in name:
         listing = _packed(path, find(files.labels_file) if files.labels_file else None)
@@ -92,7 +92,9 @@ def _class_folders(path: Path) -> Listing:
         if not found:
             listing.notes.append(f"the folder {folder.name} of {path} has no images: there is no such class")
     if stray and listing.entries:
-        listing.notes.append(f"{stray:,} images of {path} stand in no class folder and are left out")
+        listing.notes.append(
+            f"{counted(stray, 'image')} of {path} {'stands' if stray == 1 else 'stand'} in no class folder and {are(stray)} left out"
+        )
     elif stray:
         raise DataError(f"{path} holds images, but no folders; put each class into a folder of its name.")
     return listing

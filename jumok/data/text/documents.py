@@ -20,7 +20,7 @@ from jumok.data.corpora import ProgressCallback, by_title
 from jumok.data.files import content_hash
 from jumok.data.split import HoldOut
 from jumok.data.store import id_type_for, map_array, read_facts, refuse_damage, write_facts
-from jumok.data.text.sources import clean, read_documents
+from jumok.data.text.sources import clean, read_documents, text_files
 from jumok.data.text.tokenized import SingleTokenizerCorpora
 from jumok.data.text.tokenizer import END, Tokenizer
 from jumok.errors import ConfigError, DataError, did_you_mean
@@ -174,7 +174,10 @@ class TextCorpora(SingleTokenizerCorpora[TextData, TextStore]):
 
     def _content(self, files: Sequence[TextFile]) -> object:
         """Return what changes when files, or the way they are read, do."""
-        return [[file.column, Path(file.file).suffixes[-2:], content_hash([self.find(file.file)])] for file in files]
+        return [
+            [file.column, Path(file.file).suffixes[-2:], content_hash(text_files(self.find(file.file)))]
+            for file in files
+        ]
 
     # --- documents
 

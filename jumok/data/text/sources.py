@@ -15,10 +15,11 @@ import numpy as np
 
 from jumok.config import Corpus, LabelledFile, TextFile
 from jumok.data.files import Find, read_lines
-from jumok.data.tables import TABLE_SUFFIXES, read_columns
+from jumok.data.tables import is_table, read_columns
 from jumok.errors import ConfigError, DataError, did_you_mean
 
 Pair = tuple[str, str]
+TEXT_SUFFIXES = (".txt", ".text", ".md")  # of running text in a folder
 TABLES = {"phrasebook": Path(__file__).parents[1] / "builtin" / "phrasebook.tsv"}  # built-in, with columns en and ko
 # Control characters that are no whitespace, and halves of surrogate pairs (JSON can smuggle them in).
 _CONTROL = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ud800-\udfff]")
@@ -66,10 +67,24 @@ def _as_they_stand(corpus: Corpus, find: Find) -> Iterator[Pair]:
         raise DataError(f"{path} holds no pairs; a table with at least one row is needed.")
 
 
+def text_files(path: Path) -> list[Path]:
+    """Return the files of running text: the file itself, or all text files inside a folder, in order."""
+    if not path.is_dir():
+        return [path]
+    found = [file for file in path.rglob("*") if file.name.lower().removesuffix(".gz").endswith(TEXT_SUFFIXES)]
+    if not found:
+        raise DataError(f"{path} holds no text; files ending in {', '.join(TEXT_SUFFIXES)} (or .gz) are looked for.")
+    return sorted(file for file in found if file.is_file())
+
+
 def read_documents(file: TextFile, find: Find, *, documents: str) -> Iterator[str]:
-    """Yield the documents of plain text (the file, its paragraphs or its lines) or of a table's column (its rows)."""
-    path = find(file.file)
-    if path.name.lower().removesuffix(".gz").endswith(TABLE_SUFFIXES):
+    """Yield the documents of plain text (each file, its paragraphs or its lines) or of a table's column (its rows)."""
+    for path in text_files(find(file.file)):
+        yield from _documents_of(path, file, documents)
+
+
+def _documents_of(path: Path, file: TextFile, documents: str) -> Iterator[str]:
+    if is_table(path):
         yield from (text for (text,) in read_columns(path, {"column": file.column}))
     elif documents == "line":
         yield from read_lines(path)

@@ -44,7 +44,7 @@ function start({ words: opensWithWords, ...data }, arrays) {
     showControls(find("controls"), state);
     words.show(selection);
     slider.max = selection.queries.length;
-    find("writing").hidden = !selection.writes;
+    find("writing").hidden = !(run.written && selection.querySide === run.sides[run.output]);
     const { tab } = settings;
     showTab(panels, tab, FIGURES.includes(tab) && (selection.matrix || tab === "positions"));
   };

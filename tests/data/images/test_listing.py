@@ -52,7 +52,7 @@ def test_a_folder_without_images_is_no_class(tmp_path):
     same(listing)
     assert listing.notes == [
         f"the folder bird of {folder} has no images: there is no such class",
-        f"1 images of {folder} stand in no class folder and are left out",
+        f"1 image of {folder} stands in no class folder and is left out",
     ]
 
 

@@ -1,0 +1,57 @@
+"""`jumok sample`: examples of a built-in data set, to look at or to try a model on."""
+
+from pathlib import Path
+
+import typer
+
+
+def sample(
+    name: str = typer.Argument(..., metavar="SET", help="A built-in data set: shapes, dates, stdlib, … (jumok list)."),
+    file: Path | None = typer.Argument(
+        None, help="Where to write it: an image, a folder for several, or a file of text; none: lines are printed."
+    ),
+    number: int = typer.Option(1, "--number", min=1, help="How many examples."),
+    split: str = typer.Option("test", "--split", help="test, val or train."),
+    skip: int = typer.Option(0, "--skip", min=0, help="Pass over so many first."),
+) -> None:
+    """Write or print examples of a built-in data set: an image and its class, or lines of text.
+
+    Pairs have a tab between source and target. Several images go to a folder with a folder for each class.
+
+    Example: [bold]jumok sample shapes image.png[/bold], then [bold]jumok classify runs/shapes-vit image.png[/bold]
+
+    Example: [bold]jumok sample dates dates.tsv --number 500[/bold], then [bold]jumok new dates.tsv[/bold]
+    """
+    import csv
+    import io
+
+    from jumok import api
+    from jumok.errors import ConfigError, counted
+
+    if name == "shapes":
+        if file is None:
+            raise ConfigError("images go to a file or a folder: jumok sample shapes image.png")
+        written = api.sample_images(name, file, split=split, number=number, skip=skip)
+        for image in written if number == 1 else []:
+            typer.echo(f"{image.path}: {image.label}")
+        if number > 1:
+            typer.echo(
+                f"{file}: {counted(number, 'image')} in folders {', '.join(sorted({one.label for one in written}))}"
+            )
+        return
+    texts = api.sample_texts(name, split=split, number=number, skip=skip)
+    if file is None:
+        typer.echo("\n".join(texts))
+        return
+    if file.exists():
+        raise ConfigError(f"{file} exists already; choose another name, or remove it")
+    rows = io.StringIO(newline="")
+    if file.suffix.lower() == ".csv":
+        csv.writer(rows).writerows(text.split("\t") for text in texts)
+    else:
+        rows.write("\n".join([*texts, ""]))
+    try:
+        file.write_text(rows.getvalue(), encoding="utf-8", newline="")
+    except OSError as error:
+        raise ConfigError(f"{file} cannot be written: {error.strerror}; choose another place") from None
+    typer.echo(f"{file}: {counted(number, 'example')} of {name}")

@@ -1,0 +1,96 @@
+"""`jumok new`: a commented recipe for whatever somebody has, chosen by looking at it.
+
+paths → places (train, val, test) → Material (what it is, how much) → Plan (sizes, and why) → RECIPE.toml
+"""
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from jumok.catalogue import predictor_class
+from jumok.errors import ConfigError, did_you_mean
+from jumok.runs.run import Run
+from jumok.runs.shipped import find_run
+from jumok.workflows.new.choosing import DEFAULT_MODELS, GOES_ON_AS, choose
+from jumok.workflows.new.columns import Choice
+from jumok.workflows.new.looking import look_at
+from jumok.workflows.new.places import Places, find_places
+from jumok.workflows.new.plan import write_recipe
+from jumok.workflows.new.plans import Size
+
+
+@dataclass(frozen=True)
+class NewRecipe:
+    """A recipe that was written."""
+
+    path: Path
+    task: str
+    seen: list[str]  # what the data is
+    chosen: list[str]  # what was chosen for it, and why
+    commands: list[str]  # what to type next
+
+
+def new_recipe(
+    data: Sequence[str | Path],
+    *,
+    out: str | Path | None = None,
+    task: str = "",
+    val: Sequence[str | Path] = (),
+    source: str = "",
+    target: str = "",
+    text: str = "",
+    second: str = "",
+    label: str = "",
+    model: str = "",
+    preset: str = "",
+    start_from: str | Path | None = None,
+) -> NewRecipe:
+    """Write a recipe for two files of lines, or for one file, table or folder; what is not said is chosen.
+
+    source, target, text, second and label are columns of a table. val is scored on, as many files as data. start_from
+    is an earlier run, whose model and tokenizer the recipe takes.
+    """
+    if not data:
+        raise ConfigError("jumok new needs your data: two files of lines, a table, a folder of images, or text")
+    paths = [Path(path) for path in data]
+    path = Path(out) if out is not None else Path(f"{_name(paths)}.toml")
+    if path.exists():
+        raise ConfigError(f"{path} exists already; choose another name with --out, or remove it")
+    if task and task not in DEFAULT_MODELS:
+        raise ConfigError(
+            f"--task {task}: jumok new has no recipe for such a task; {did_you_mean(task, DEFAULT_MODELS)}"
+        )
+    places = find_places(paths, [Path(file) for file in val])
+    earlier = Run.open(find_run(start_from).folder) if start_from is not None else None
+    if earlier is not None and not task:
+        task = _task_to_go_on_with(earlier, places)
+    material = look_at(places, task, Choice(source, target, text, second, label))
+    plan = choose(material, Size(model, preset, earlier))
+    command = shlex.quote(str(path))
+    try:
+        path.write_text(write_recipe(plan, path, command=command), encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be written: {error.strerror}; choose another place with --out") from None
+    run = shlex.quote(f"runs/{path.stem}")
+    verb = predictor_class(plan.task).verb
+    commands = [
+        f"jumok check {command}",
+        f"jumok train {command}",
+        f"jumok {verb} {run} {shlex.quote(material.example)}",
+    ]
+    return NewRecipe(path, plan.task, material.seen, plan.chosen, commands)
+
+
+def _name(paths: Sequence[Path]) -> str:
+    """Return a name for a recipe: that of the file or folder, or of both files."""
+    if len(paths) == 1:
+        return paths[0].absolute().name.split(".")[0] or "recipe"
+    return "-".join(path.name for path in paths)
+
+
+def _task_to_go_on_with(earlier: Run, places: Places) -> str:
+    """Return the task that an earlier run can go on with, where the data leaves no other; nothing otherwise."""
+    *others, last = GOES_ON_AS.get(earlier.recipe.task, ("",))
+    is_text = places["train"][0].suffix in (".txt", ".md", ".text", ".gz") or places["train"][0].is_dir()
+    return last if not others or is_text else ""

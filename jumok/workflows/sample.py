@@ -1,0 +1,77 @@
+"""`jumok sample`: examples of a built-in data set as they are: lines of text, or images in files.
+
+name, split, how many → texts or images with their labels → standard output, a file, or a folder of class folders
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from jumok.config import Corpus, Split
+from jumok.data.builtin import shapes
+from jumok.data.images.listing import SUFFIXES
+from jumok.data.text.documents import BUILT_IN as DOCUMENTS
+from jumok.data.text.parallel import BUILT_IN as PAIRS
+from jumok.data.text.sources import TABLES, read_pairs
+from jumok.errors import ConfigError, DataError, counted, did_you_mean
+from jumok.predictors.base import check_split
+
+SIDE = 64  # pixels, large enough to look at
+
+
+@dataclass(frozen=True)
+class SampleFile:
+    """An image that was written, and what it shows."""
+
+    path: Path
+    label: str
+
+
+def sample_texts(name: str, *, split: str = "test", number: int = 1, skip: int = 0) -> list[str]:
+    """Return examples of a built-in set of text: source and target with a tab between, or documents."""
+    known = check_split(split)
+    found: Sequence[str]
+    if name in PAIRS:
+        found = ["\t".join(pair) for pair in PAIRS[name](known, 0 if known != "train" else skip + number)]
+    elif name in DOCUMENTS:
+        found = DOCUMENTS[name](known)
+    elif name in TABLES:
+        table = Corpus(set=name)  # English, Korean
+        found = ["\t".join(pair) for pair in read_pairs(table, Path)]
+    else:
+        raise ConfigError(f"there is no built-in data set '{name}'; {did_you_mean(name, sample_sets())}")
+    if skip + number > len(found):
+        raise DataError(
+            f"the {split} split of {name} has {counted(len(found), 'example')}; ask for fewer, or for train"
+        )
+    return list(found[skip : skip + number])
+
+
+def sample_images(name: str, target: Path, *, split: str = "test", number: int = 1, skip: int = 0) -> list[SampleFile]:
+    """Write images of a built-in set: one to a file, or several to a folder with a folder for each class."""
+    known = check_split(split)
+    to_file = target.suffix.lower() in SUFFIXES
+    if to_file and number > 1:
+        raise ConfigError(
+            f"{target} is one file for {number} images; give a folder, and each class gets a folder in it"
+        )
+    return [_write(known, which, target, to_file=to_file) for which in range(skip, skip + number)]
+
+
+def sample_sets() -> list[str]:
+    """Return the built-in sets that have examples to show."""
+    return ["shapes", *PAIRS, *DOCUMENTS, *TABLES]
+
+
+def _write(split: Split, number: int, target: Path, *, to_file: bool) -> SampleFile:
+    scene = shapes.scene(split, number)
+    path = target if to_file else target / scene.label / f"{split}-{number}.png"
+    if path.exists():
+        raise ConfigError(f"{path} exists already; choose another name, or remove it")
+    try:
+        if not to_file:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        shapes.draw(scene, SIDE).save(path)
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be written: {error.strerror or error}; choose another place") from None
+    return SampleFile(path, scene.label)

@@ -1,0 +1,102 @@
+"""`jumok recipe` and `jumok sample`: shipped recipes to read, presets, and examples of built-in sets as files."""
+
+import json
+import re
+
+import pytest
+from cli.conftest import jumok, refusal
+from PIL import Image
+
+from jumok.config.recipe import shipped_recipes
+
+
+def test_a_shipped_recipe_is_printed_as_it_is():
+    path = shipped_recipes()["nsmc-bert"]
+    assert jumok("recipe", "nsmc-bert") == (0, path.read_text(encoding="utf-8"), "")
+    assert refusal(jumok("recipe", "nsmc-brt")) == "there is no shipped recipe 'nsmc-brt'; did you mean 'nsmc-bert'?"
+
+
+def test_a_shipped_recipe_is_written_once(tmp_path):
+    out = tmp_path / "mine.toml"
+    assert jumok("recipe", "shapes-vit", "--out", out) == (0, f"{out} is written. Next:  jumok check {out}\n", "")
+    assert out.read_bytes() == shipped_recipes()["shapes-vit"].read_bytes()
+    assert (
+        refusal(jumok("recipe", "shapes-vit", "--out", out))
+        == f"{out} exists already; choose another name, or remove it"
+    )
+    missing = tmp_path / "no" / "where.toml"
+    assert refusal(jumok("recipe", "shapes-vit", "--out", missing)).startswith(f"{missing} cannot be written: ")
+
+
+def test_presets_are_shown_with_their_sizes():
+    text = jumok("recipe", "--presets").out
+    assert re.search(r"gpt +tiny +layers 4, width 128, ", text)
+    found = json.loads(jumok("recipe", "--presets", "--json").out)
+    assert found["vit"]["digits"]["patch_size"] == 4
+    assert refusal(jumok("recipe", "nsmc-bert", "--presets")).startswith("--presets shows the sizes of all models; ")
+    assert "jumok recipe --presets" in jumok("list").out
+
+
+def test_a_sample_image_has_its_class_told(tmp_path):
+    from jumok.data.builtin import shapes
+
+    path = tmp_path / "image.png"
+    assert jumok("sample", "shapes", path) == (0, f"{path}: {shapes.scene('test', 0).label}\n", "")
+    with Image.open(path) as image:
+        assert image.size == (64, 64)
+    assert refusal(jumok("sample", "shapes", path)) == f"{path} exists already; choose another name, or remove it"
+    other = tmp_path / "other.png"
+    told = jumok("sample", "shapes", other, "--skip", 1, "--split", "val").out
+    assert told == f"{other}: {shapes.scene('val', 1).label}\n"
+
+
+def test_several_sample_images_are_a_folder_of_class_folders(tmp_path):
+    folder = tmp_path / "photos"
+    assert jumok("sample", "shapes", folder, "--number", 40).code == 0
+    files = sorted(folder.rglob("*.png"))
+    assert len(files) == 40
+    assert {file.parent.name for file in files} == {"circle", "cross", "square", "star", "triangle"}
+    assert "is one file for 3 images" in refusal(jumok("sample", "shapes", tmp_path / "a.png", "--number", 3))
+    assert refusal(jumok("sample", "shapes")) == "images go to a file or a folder: jumok sample shapes image.png"
+
+
+@pytest.mark.parametrize("name", ["dates", "copy", "reverse", "phrasebook"])
+def test_pairs_have_a_tab_between(name, tmp_path):
+    lines = jumok("sample", name, "--number", 5).out.splitlines()
+    assert len(lines) == 5
+    assert all(line.count("\t") == 1 for line in lines)
+    assert jumok("sample", name, "--number", 2, "--skip", 3).out.splitlines() == lines[3:]
+    table = tmp_path / "pairs.csv"
+    assert jumok("sample", name, table, "--number", 150, "--split", "train").out == f"{table}: 150 examples of {name}\n"
+    assert jumok("new", table, "--out", tmp_path / "pairs.toml").code == 0
+
+
+def test_documents_and_what_is_refused(tmp_path):
+    assert len(jumok("sample", "stdlib").out) > 80
+    assert refusal(jumok("sample", "dats")) == "there is no built-in data set 'dats'; did you mean 'dates'?"
+    assert refusal(jumok("sample", "dates", "--split", "tets")) == "--split tets: must be train, val or test"
+    assert refusal(jumok("sample", "copy", "--number", 9999)).startswith("the test split of copy has 200 examples; ")
+
+
+def test_a_recipe_is_no_run_and_a_name_is_no_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.toml").write_text('[data]\nset = "copy"\n', encoding="utf-8")
+    assert refusal(jumok("train", "mine")) == "'mine' is neither a file nor a shipped recipe; did you mean mine.toml?"
+    for command in (["translate"], ["look"], ["evaluate"], ["generate"]):
+        said = refusal(jumok(*command, "mine.toml", *(["a"] if command != ["evaluate"] else [])))
+        assert said == "mine.toml is a recipe, not a run; train it first: jumok train mine.toml, which makes runs/mine"
+    assert refusal(jumok("translate", "dates-transformer", "a")).startswith(
+        "dates-transformer is a recipe, not a run; "
+    )
+    (tmp_path / "runs" / "mine").mkdir(parents=True)
+    (tmp_path / "runs" / "mine" / "run.json").touch()
+    assert refusal(jumok("translate", "mine.toml", "a")) == (
+        "mine.toml is a recipe, not a run; the run that was trained by it is runs/mine"
+    )
+
+
+def test_a_shipped_model_says_what_it_can_be_scored_on():
+    assert refusal(jumok("evaluate", "ko-en")) == (
+        "koen/tatoeba.val.tsv.gz does not come with the model; give data of your own with --source and --target, or the "
+        "folder that has it with --data FOLDER."
+    )
