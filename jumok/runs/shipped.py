@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from jumok.catalogue import SHIPPED
-from jumok.config.recipe import shipped_recipes
 from jumok.errors import ConfigError, RunError
 
 SHELF = Path(str(resources.files("jumok") / "shipped"))  # a folder a model, made by jumok.workflows.ship
@@ -45,6 +44,8 @@ def known_runs() -> dict[str, str]:
 
 def _a_recipe(path: Path) -> RunError | None:
     """Return the refusal of a recipe that is given for a run."""
+    from jumok.config.recipe import shipped_recipes  # here, because completing names must cost nothing
+
     if not (path.is_file() and path.suffix == ".toml") and str(path) not in shipped_recipes():
         return None
     run = Path("runs") / path.stem

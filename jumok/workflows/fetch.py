@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from jumok.config.recipe import parse_toml, shipped_recipes
 from jumok.data.fetch import DOWNLOADS, DownloadProgress
 from jumok.data.fetch import fetch as download
 from jumok.errors import DataError
@@ -36,4 +35,6 @@ def fetch(
 
 def _recipes_that_read(folder: str) -> list[str]:
     """Return the shipped recipes whose data is in a folder of that name."""
+    from jumok.config.recipe import parse_toml, shipped_recipes  # here, because `jumok fetch` starts at once
+
     return [name for name, path in shipped_recipes().items() if parse_toml(path)["data"].get("folder") == folder]

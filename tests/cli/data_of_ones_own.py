@@ -80,15 +80,19 @@ def digits_npz(folder: Path) -> None:
 
 
 def novel_txt(folder: Path) -> None:
-    """novel.txt: paragraphs of prose."""
+    """novel.txt: paragraphs of prose; names keep `check` from taking one for a copy of another."""
     generator = random.Random(2)
     subjects, verbs, places = (
         ["the fox", "a miller", "old Anna"],
         ["slept", "sang", "waited"],
         ["in the mill", "by the sea"],
     )
+
+    def name() -> str:
+        return "".join(generator.choices("abdegiklmnoprstu", k=6))
+
     sentences = [
-        f"{generator.choice(subjects)} {generator.choice(verbs)} {generator.choice(places)}.".capitalize()
+        f"{generator.choice(subjects)} {generator.choice(verbs)} {generator.choice(places)} of {name()} {name()}.".capitalize()
         for _ in range(400)
     ]
     paragraphs = [" ".join(sentences[start : start + 5]) for start in range(0, 400, 5)]

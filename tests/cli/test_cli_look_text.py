@@ -7,6 +7,8 @@ import pytest
 from cli.conftest import jumok, refusal
 from cli.test_cli_look import told
 
+from jumok.lens.film_page import FOOTERS
+
 MASKED, REVIEW = "the [MASK] was lovely", "the play was superb"
 
 
@@ -142,7 +144,7 @@ def test_look_at_films_of_texts(run, score, answer, request, tmp_path):
     assert done.out.endswith("This is the first of 2 sentences; --open or --html FILE shows all.\n")
     page = tmp_path / "film.html"
     assert jumok("look", folder, "--film", "--html", page).code == 0
-    assert f"the model's own {answer} at that step" in page.read_text(encoding="utf-8")
+    assert FOOTERS[answer] in page.read_text(encoding="utf-8")
     data = told(page)
     assert data["frames"][0]["step"] == 0
     assert data["words"] is (run != "gpt_run")
