@@ -14,6 +14,7 @@ import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import TypeGuard
 
@@ -34,6 +35,7 @@ WORDS = {
     "inventory",
 }  # names whose values are shown as words
 OUR_ERRORS = {"AttributeError", "TypeError", "AssertionError", "NotImplementedError", "KeyError", "RuntimeError"}
+NO_TEXTS = {"compile", "sub", "search", "cast", "getattr", "counted"}  # calls whose literals are no texts by themselves
 NOT_SHOWN = {  # files, and what in them nobody reads; None: all of it
     "workflows/ship.py": None,  # makes the shipped models: not a command
     "workflows/schema.py": None,
@@ -49,7 +51,12 @@ NOT_SHOWN = {  # files, and what in them nobody reads; None: all of it
     "data/images/image_corpora.py": r"^shapes",
     "data/text/labelled.py": r"file = …",
     "cli/main.py": r"^jumok:? \{0\}$",
-    "workflows/new.py": r"^#|^val = |^hold_out = ",  # lines of a recipe
+    "workflows/new/__init__.py": r"^jumok (check|train|\{0\})",  # commands to be typed
+    "workflows/new/plan.py": r"^task = ",  # a line of a recipe
+    "training/notebook.py": r"^<",
+    "api.py": r"\{kind\}",  # not from the command line
+    "predictors/explanation.py": r"Explanation\(",  # a repr
+    "predictors/image_explanation.py": r"Explanation\(",
 }
 
 
@@ -100,6 +107,9 @@ class Reader:
             if (self.command_line and _is_command(node)) or _is_section(node):
                 for paragraph in paragraphs(ast.get_docstring(node) or ""):
                     yield paragraph, node.lineno, True
+            if isinstance(node, ast.Call) and _called(node) == "counted":  # errors.counted: 1 word, 2 words
+                for template in self._counted(node):
+                    yield template, node.lineno, False
             if not self._is_text(node):
                 continue
             shown, helps = self._shown_as_it_is(node), self._is_help(node)
@@ -107,6 +117,13 @@ class Reader:
                 for english in paragraphs(template) if helps else [template.strip()]:
                     if has_words(english, least=1 if shown else 2):
                         yield english, getattr(node, "lineno", 0), helps
+
+    def _counted(self, call: ast.Call) -> Iterator[str]:
+        """Yield a number with its noun, in the singular and in the plural."""
+        _, noun, *plural = call.args
+        for one in self._variants(noun):
+            several = self._variants(plural[0])[0] if plural else f"{one}s"
+            yield from (_numbered(f"{SLOT} {word}") for word in (one, several) if has_words(word, least=1))
 
     def _is_text(self, node: ast.AST) -> bool:
         """Return whether a node is a whole text: no docstring, annotation or part of a larger text."""
@@ -124,7 +141,7 @@ class Reader:
                 return False
             if isinstance(above, ast.Raise) and isinstance(above.exc, ast.Call):
                 return _called(above.exc) not in OUR_ERRORS
-            if isinstance(above, ast.Call) and _called(above) in ("compile", "sub", "search", "cast", "getattr"):
+            if isinstance(above, ast.Call) and _called(above) in NO_TEXTS:
                 return False
             if isinstance(above, ast.stmt):
                 return True
@@ -184,8 +201,11 @@ class Reader:
             return [node.value]
         if isinstance(node, ast.IfExp) and _is_choice(node):
             return self._variants(node.body) + self._variants(node.orelse)
+        if isinstance(node, ast.Call) and _called(node) == "are":  # errors.are
+            return ["is", "are"]
         if isinstance(node, ast.FormattedValue):
-            return self._variants(self._resolved(node.value)) if node.format_spec is None else [SLOT]
+            plain = node.format_spec is None and node.conversion == -1
+            return self._variants(self._resolved(node.value)) if plain else [SLOT]
         if isinstance(node, ast.JoinedStr):
             parts = [self._variants(part) for part in node.values]
         elif isinstance(node, ast.BinOp) and _is_string(node):
@@ -200,15 +220,20 @@ class Reader:
         """Return the text that a name of the same function stands for, where it is given one there."""
         if not isinstance(node, ast.Name):
             return node
-        given = [
-            one.value
-            for one in ast.walk(self._function(node))
-            if isinstance(one, ast.Assign) and node.id in map(_name, one.targets)
-        ]
+        given = self._assigned(self._function(node)).get(node.id, [])
         if len(given) != 1 or not (_is_choice(given[0]) or _is_string(given[0])):
             return node
-        of_itself = any(isinstance(one, ast.Name) and one.id == node.id for one in ast.walk(given[0]))
-        return node if of_itself else given[0]
+        is_above = (given[0].end_lineno or 0) < node.lineno  # so that no text is looked for in itself
+        return given[0] if is_above else node
+
+    @cache  # noqa: B019 - a reader lives as long as its module is read
+    def _assigned(self, function: ast.AST) -> dict[str, list[ast.expr]]:
+        """Return what each name of a function is given."""
+        found: dict[str, list[ast.expr]] = {}
+        for one in ast.walk(function):
+            for target in one.targets if isinstance(one, ast.Assign) else ():
+                found.setdefault(_name(target), []).append(one.value)
+        return found
 
     def _function(self, node: ast.AST) -> ast.AST:
         """Return the function that a node stands in, or the module."""

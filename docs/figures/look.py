@@ -3,6 +3,7 @@
 python docs/figures/look.py RUN "TEXT"                   (needs playwright and chromium)
 python docs/figures/look.py --compare "TEXT" RUN ...     look-compare.png alone: subwords, the second run's sixth lit
 python docs/figures/look.py --film RUN                   look-film.png alone
+python docs/figures/look.py --text NAME RUN "TEXT" N     look-NAME.png alone: masks, a continuation or a class, token N lit
 python docs/figures/look.py --image RUN NUMBER           look-image.png alone: a test image of the built-in shapes
 python docs/figures/look.py --page NAME RUN "TEXT"       look-NAME.png alone: the page of any run that explains texts
 python docs/figures/look.py --file NAME FILE.html        look-NAME.png alone: any page that was kept, of a model of others
@@ -20,7 +21,7 @@ from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
 import jumok
-from jumok.api import open_film
+from jumok.api import Look, open_film
 from jumok.config import DecodingConfig
 from jumok.data.builtin import shapes
 from jumok.lens.film_page import make_film_page
@@ -118,6 +119,13 @@ def take_film(run: str) -> None:
     take_alone(make_film_page(open_film(run), name=Path(run).name, lang=LANG), "film")
 
 
+def take_text(name: str, run: str, text: str, place: int) -> None:
+    """Write docs/figures/look-NAME.png: whatever a run does with a text."""
+    explanation = jumok.load(run).look(text, Look(importance=True, details=True))
+    lit = f"#sentence [data-side=query] .word >> nth={place}"
+    take_alone(make_page([explanation.view(Path(run).name)]), name, pointed=lit)
+
+
 def take_image(run: str, number: int) -> None:
     """Write docs/figures/look-image.png."""
     file = Path(tempfile.mkdtemp()) / "shapes.png"
@@ -173,6 +181,8 @@ if __name__ == "__main__":
         del sys.argv[1:3]
     if sys.argv[1] == "--film":
         take_film(sys.argv[2])
+    elif sys.argv[1] == "--text":
+        take_text(sys.argv[2], sys.argv[3], sys.argv[4], int(sys.argv[5]))
     elif sys.argv[1] == "--image":
         take_image(sys.argv[2], int(sys.argv[3]))
     elif sys.argv[1] == "--compare":

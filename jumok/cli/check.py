@@ -48,7 +48,7 @@ def show(report: "CheckReport") -> None:
     console = standard_console()
     table = Table(report.unit, *(name.replace("_", " ") for name in reasons), box=None, padding=(0, 2))
     for split, counts in report.counts.items():
-        table.add_row(split, *(f"{counts[name]:,}" for name in reasons))
+        table.add_row(localized(split), *(f"{counts[name]:,}" for name in reasons))
     print_table(table)
     if report.lengths:
         table = Table("tokens each", "mean", "median", "99 % up to", "longest", box=None, padding=(0, 2))
@@ -75,7 +75,7 @@ def show(report: "CheckReport") -> None:
         ): f"{report.tokens_per_second:,.0f} {report.counted}/s with the machine as busy as it is now",
         localized_word(
             "processes"
-        ): f"{report.workers} ({', '.join(f'{speed:.3g} batches/s in {name}' for name, speed in report.settings.items())})",
+        ): f"{report.workers} ({', '.join(localized(f'{speed:.3g} batches/s in {name}') for name, speed in report.settings.items())})",
         localized_word(
             "time"
         ): f"{report.times[0]} per epoch ({counted(report.steps_per_epoch, 'step')}), {report.times[1]} in all, "

@@ -72,4 +72,4 @@ def new(
         say(f"chose:  {line}")
     say(f"{written.path} is written. Next:")
     for command in written.commands:
-        say(f"  {command}")
+        typer.echo(f"  {command}")

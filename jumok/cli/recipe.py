@@ -4,7 +4,7 @@ from pathlib import Path
 
 import typer
 
-from jumok.cli.display import print_table, recipe_names
+from jumok.cli.display import print_table, recipe_names, say
 
 
 def recipe(
@@ -40,7 +40,7 @@ def recipe(
         out.write_text(text, encoding="utf-8")
     except OSError as error:
         raise ConfigError(f"{out} cannot be written: {error.strerror}; choose another place") from None
-    typer.echo(f"{out} is written. Next:  jumok check {out}")
+    say(f"{out} is written. Next:  jumok check {out}")
 
 
 def show_presets(*, as_json: bool) -> None:

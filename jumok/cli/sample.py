@@ -26,6 +26,7 @@ def sample(
     import io
 
     from jumok import api
+    from jumok.cli.display import say
     from jumok.errors import ConfigError, counted
 
     if name == "shapes":
@@ -35,9 +36,7 @@ def sample(
         for image in written if number == 1 else []:
             typer.echo(f"{image.path}: {image.label}")
         if number > 1:
-            typer.echo(
-                f"{file}: {counted(number, 'image')} in folders {', '.join(sorted({one.label for one in written}))}"
-            )
+            say(f"{file}: {counted(number, 'image')} in folders {', '.join(sorted({one.label for one in written}))}")
         return
     texts = api.sample_texts(name, split=split, number=number, skip=skip)
     if file is None:
@@ -54,4 +53,4 @@ def sample(
         file.write_text(rows.getvalue(), encoding="utf-8", newline="")
     except OSError as error:
         raise ConfigError(f"{file} cannot be written: {error.strerror}; choose another place") from None
-    typer.echo(f"{file}: {counted(number, 'example')} of {name}")
+    say(f"{file}: {counted(number, 'example')} of {name}")

@@ -51,8 +51,9 @@ def observe(
         observed=module_paths(model), ablation=ablation or Ablation(), keeps_maps=keep, keeps_details=details
     )
     observation = Observation(record)
-    for module in outermost_scripts(model):
-        observation.note("What scripted modules (torch.jit) compute cannot be recorded", module)
+    for module in record.observed:
+        if isinstance(module, torch.jit.ScriptModule):
+            observation.note("What scripted modules (torch.jit) compute cannot be recorded", module)
     try:
         foreign = filing_foreign_weights(model, observation) if keep else nullcontext()
         layers = (
@@ -60,7 +61,7 @@ def observe(
             if keep and details
             else nullcontext()
         )
-        with recording(record), uncompiled(model), foreign, layers:
+        with recording(record), uncompiled(record.observed), foreign, layers:
             yield record
         if observation.called and not record.maps and not type(model).__module__.startswith("jumok."):
             record.why_empty = explain_emptiness(model)
@@ -69,12 +70,3 @@ def observe(
             warnings.warn(f"{sentence}: {name_some(paths)}", stacklevel=3)
     finally:
         record.observed.clear()  # the model is let go of, and tasks that were begun inside the block record no more
-
-
-def outermost_scripts(model: nn.Module) -> Iterator[nn.Module]:
-    """Yield the scripted modules of a model that stand inside no other."""
-    for child in model.children():
-        if isinstance(child, torch.jit.ScriptModule):
-            yield child
-        else:
-            yield from outermost_scripts(child)

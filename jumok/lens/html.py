@@ -28,6 +28,7 @@ ROOM, FEWEST_BITS = 360_000, 9  # bytes for the numbers of all views; the fewest
 # The names of what a view has as tuples.
 CHOICE, ANSWER = ("token", "probability", "rivals"), ("text", "score")
 CLASS = ("label", "probability")
+TOKEN = ("token", "lost")
 WORTH = ("path", "head", "lost", "strongest")
 FOOTER = "shades follow the square root of a weight, so that small ones stay visible"
 
@@ -220,6 +221,7 @@ def describe_view(
         "characters": view.characters,
         "answers": [dict(zip(ANSWER, one, strict=True)) for one in view.answers],
         "worth": [dict(zip(WORTH, one, strict=True)) for one in view.worth],
+        "tokens": [dict(zip(TOKEN, one, strict=True)) for one in view.tokens],
         "sides": [vars(side) for side in sides],
     }
 

@@ -17,6 +17,7 @@ from jumok.lens.image_page import make_image_page
 from jumok.lens.image_view import ImageView
 from jumok.lens.terminal import Drawing
 from jumok.predictors.classifier import Verdict
+from jumok.predictors.shown import Shown
 
 BEST = 3  # classes that a line names
 
@@ -39,7 +40,7 @@ class HeatMap:
 
 
 @dataclass(frozen=True)
-class ImageExplanation:
+class ImageExplanation(Shown):
     """A verdict, and where the model looked."""
 
     verdict: Verdict
@@ -96,7 +97,3 @@ class ImageExplanation:
     def page(self, *, matrices: bool | None = None, lang: str | None = None) -> Page:
         """Return the page that shows this; matrices and lang as in jumok.lens.html.make_page."""
         return make_image_page([self.view()], matrices=matrices, lang=lang)
-
-    def _repr_html_(self) -> str:
-        """Show the page in a notebook."""
-        return self.page()._repr_html_()

@@ -64,8 +64,14 @@ def load_run(
     opened = Run.open(folder)
     found = predictor_class(opened.recipe.task)
     if not issubclass(found, kind):
-        cure = f"; {otherwise.replace('{kind}', found.__name__)}" if otherwise else _other_command(found, kind)
-        raise ConfigError(f"{run} is a run of {opened.recipe.task}{cure}")
+        begin = f"{run} is a run of {opened.recipe.task}"
+        if otherwise:
+            raise ConfigError(f"{begin}; {otherwise.replace('{kind}', found.__name__)}")
+        if found.verb:
+            raise ConfigError(f"{begin}: use jumok {found.verb}, not jumok {kind.verb}")
+        raise ConfigError(
+            f"{begin}, which jumok {kind.verb} cannot use; jumok.load can, in Python"
+        )  # a user's own task
     predictor = _load(found, _in_its_engine(opened, options, export), options)
     if to:
         predictor.choose_language(to)
@@ -73,12 +79,6 @@ def load_run(
     predictor.load_again = partial(load_run, found, predictor.run.folder.absolute(), again)
     assert isinstance(predictor, kind)
     return predictor
-
-
-def _other_command(found: type[AnyPredictor], kind: type[AnyPredictor]) -> str:
-    if not found.verb:  # a task of a user's own
-        return f", which jumok {kind.verb} cannot use; jumok.load can, in Python"
-    return f": use jumok {found.verb}, not jumok {kind.verb}"
 
 
 def predictor_class_of(run: str | Path) -> type[AnyPredictor]:

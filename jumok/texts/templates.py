@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from functools import cached_property
 
 SLOT = re.compile(r"\{(\d+)(:word)?\}")
-WEAK = 8  # letters: a template with fewer that begins with a slot ("{0} of {1}") is for names and numbers only
+WEAK = 7  # letters: a template with fewer that begins with a slot ("{0} of {1}") is for names and numbers only
 QUANTITY = re.compile(r"\d\S*( \S+){1,3}")  # 3 min 20 s
 COUNTED = re.compile(r"([\d.,]+%?) (.+)")  # 3 empty lines
 SEPARATORS = ("\n\n", "\n", ". ", "; ", " · ", ", ")  # between texts that are put together, widest first
@@ -25,6 +25,7 @@ class Template:
         self.literals, self.numbers = parts[::3], parts[1::3]
         self.letters = sum(letter.isalpha() for literal in self.literals for letter in literal)
         self.weak = self.letters < WEAK and not self.literals[0]
+        self.counts = not self.literals[0] and len(self.numbers) == len(" ".join(self.literals).split()) == 1
         self.strength = self.letters, sum(map(len, self.literals))
         self.translation = translation
 
@@ -43,6 +44,12 @@ class Template:
             place = found + len(literal)
         values.append(text[place:end])
         if any("\n" in value and not self._stands_alone(slot) for slot, value in enumerate(values)):
+            return None
+        if self.counts and not values[0][:1].isdigit():  # 3 words
+            return None
+        if not first and ": " in values[0]:  # what stands before a colon is looked at by itself
+            return None
+        if len(first.strip()) > 3 and any(first in value for value in values):  # several texts of this template
             return None
         return dict(zip(self.numbers, values, strict=True))
 

@@ -7,6 +7,8 @@ import html
 import time
 from importlib import import_module
 
+from jumok.texts import localized, localized_word
+
 PAUSE = 0.2  # seconds between two drawings: a notebook keeps up with no more
 
 
@@ -34,8 +36,9 @@ class NotebookBar:
         self.display.update(self)
 
     def __repr__(self) -> str:
-        return f"step {self.completed:,}/{self.total:,} {self.status}"
+        return localized(f"step {self.completed:,}/{self.total:,} {self.status}")
 
     def _repr_html_(self) -> str:
         bar = f'<progress max="{self.total}" value="{self.completed}" style="width: 20em"></progress>'
-        return f"<code>step {self.completed:,}/{self.total:,} {bar} {html.escape(self.status)}</code>"
+        step, status = localized_word("step"), html.escape(localized(self.status))
+        return f"<code>{step} {self.completed:,}/{self.total:,} {bar} {status}</code>"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, ProgressColumn, Task, TaskID, TextColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Task, TaskID, TextColumn
 from rich.progress import Progress as Bar
 from rich.text import Text
 
@@ -31,7 +31,7 @@ def duration(seconds: float) -> str:
     return f"{seconds // 3600} h {seconds % 3600 // 60:02d} min"
 
 
-class StatusColumn(ProgressColumn):
+class StatusColumn(TextColumn):
     """The newest figures, in the language that is spoken: found when they are drawn, not at every step."""
 
     def render(self, task: Task) -> Text:
@@ -67,7 +67,7 @@ class Reporter:
                 TextColumn(localized_word("step")),
                 MofNCompleteColumn(),
                 BarColumn(bar_width=None),
-                StatusColumn(),
+                StatusColumn(""),
             )
             self.bar = bar = Bar(*columns, console=self.console)
             self.task = bar.add_task("train", total=config.steps, completed=state.step, status="")

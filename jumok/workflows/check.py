@@ -128,7 +128,11 @@ def _problems_of_training(report: CheckReport, recipe: Recipe) -> list[Problem]:
         what = f"training.evaluate_every ({training.evaluate_every:,}) is above training.steps: there is one evaluation, at the end"
         problems.append((what, f"set training.evaluate_every = {max(training.steps // 10, 1)}"))
     if report.steps_per_epoch < 10:
-        cure = f"lower training.batch_tokens (now {training.batch_tokens:,})"
+        cure = (
+            f"lower training.batch_tokens (now {training.batch_tokens:,})"
+            if report.lengths
+            else f"lower training.batch_size (now {report.largest[0]:,})"
+        )
         problems.append((f"an epoch has only {counted(report.steps_per_epoch, 'step')}", cure))
     return problems
 

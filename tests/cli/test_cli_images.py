@@ -269,7 +269,7 @@ def test_looking_at_a_image(trained, tmp_path):
         (["--layer", "2"], "--layer 2: there are 1"),
         (["--layer", "1", "--head", "3"], "--head 3: there are 2"),
         (["--head", "1"], "--head needs --layer"),
-        (["--beam", "2"], "--to, --target, --beam, --importance and --words are for translation"),
+        (["--beam", "2"], "--to, --target, --importance, --words and the options of decoding are for text"),
     ]:
         assert why in refusal(jumok("look", trained, image, *wrong))
 

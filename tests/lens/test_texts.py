@@ -12,6 +12,8 @@ from jumok.errors import ConfigError
 from jumok.lens import film_page, html, image_page, view
 from jumok.models.cnn import CNN
 from jumok.models.mixer import Mixer
+from jumok.models.recurrent_classifier import RecurrentClassifier
+from jumok.predictors.text_classifier import NO_ATTENTION
 from jumok.texts import LANGUAGES, catalogue
 
 # What Python puts into pages, beside the texts of their own files.
@@ -21,11 +23,14 @@ FROM_PYTHON = {
     "a record of attention",  # lens/view_of_record.py
     html.FOOTER,
     image_page.FOOTER,
-    film_page.FOOTER,
+    *film_page.FOOTERS.values(),
     film_page.SCORES["loss"],
+    film_page.SCORES["accuracy"],
     view.NOTHING_TO_SHOW,
     CNN.why_no_attention,
     Mixer.why_no_attention,
+    RecurrentClassifier.why_no_attention,
+    NO_ATTENTION,
 }
 PLACEHOLDER = re.compile(r"\{\w+\}")
 OTHERS = [spoken for spoken in LANGUAGES if spoken != "en"]
@@ -66,7 +71,7 @@ def test_a_page_has_the_texts_it_needs_and_no_others(explanation):
     assert korean["output so far"] == "지금까지의 출력"
     assert "step of training" not in korean, "of films alone"
     assert html.FOOTER in korean
-    assert film_page.FOOTER not in korean
+    assert film_page.FOOTERS["translation"] not in korean
 
 
 def test_a_page_opens_in_the_language_of_its_maker(explanation, monkeypatch):

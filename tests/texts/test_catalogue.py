@@ -112,6 +112,7 @@ def f(name, many):
     assert name, "an assertion of ours"
     word = "lines are" if many else "line is"
     note = f"{many} {word} empty"
+    name = f"the {name} itself"
     if many:
         raise TypeError("not for people at all")
     raise ConfigError(f"there is no {name!r}; {many:,} {'words' if many else 'word'} " + ("or more" if many else "or less"))
@@ -120,6 +121,7 @@ def f(name, many):
     assert {english for english, _, _ in reader.texts()} == {
         "{0} lines are empty",
         "{0} line is empty",
+        "the {0} itself",
         "there is no {0}; {1} words or more",
         "there is no {0}; {1} words or less",
         "there is no {0}; {1} word or more",

@@ -1,23 +1,10 @@
 // What the model makes of the image: its classes with their probabilities, and how much of each patch reached them.
-import { bars } from "./bars.js";
+import { classBars } from "./classes.js";
 import { make } from "./elements.js";
 import { overlayColours } from "./overlay.js";
 import { largestOf } from "./patch_grid.js";
 import { pixels } from "./renderers.js";
 import { say } from "./texts.js";
-
-const CLASSES = 6;
-
-// The likeliest classes, as a heading and bars.
-export function classBars(classes) {
-  if (!classes.length) return [];
-  const rows = classes.slice(0, CLASSES).map(({ label, probability }, place) => (
-    [label, probability, place ? "" : "chosen"]));
-  const children = [make("h3", { text: say("classes") }), bars(rows, "classes")];
-  const count = classes.length - CLASSES;
-  if (count > 0) children.push(hint(say("and {count} less likely ones", { count })));
-  return children;
-}
 
 export function showClassification(host, { classes, ...run }, overlay) {
   const children = classBars(classes);

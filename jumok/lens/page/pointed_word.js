@@ -42,6 +42,11 @@ export function spokenOf(selection, pointed) {
     ? say("{word}. Looks at {found}.", values) : say("{word}. Is looked at by {found}.", values);
 }
 
+// Whether the model chose a word, or a part of it: what it was given is not its choice.
+export function isDecided(run, item) {
+  return item.tokens.some((token) => run.choices[token]);
+}
+
 // The probability of a word's tokens together, or null where none of them was decided.
 export function probabilityOf(run, item) {
   const choices = item.tokens.map((token) => run.choices[token]).filter(Boolean);

@@ -1,13 +1,13 @@
 // The page of a text put together: reads the record, keeps the views in step with what the viewer chooses.
 import { Answers } from "./answers.js";
 import { followAppearance } from "./appearance.js";
+import { classBars } from "./classes.js";
 import { Compare } from "./compare.js";
-import { classBars } from "./classification.js";
 import { showControls } from "./controls.js";
 import { find } from "./elements.js";
 import { Heads } from "./heads.js";
 import { Lines } from "./lines.js";
-import { showPointedWord, spokenOf } from "./pointed_word.js";
+import { isDecided, showPointedWord, spokenOf } from "./pointed_word.js";
 import { Positions } from "./positions.js";
 import { readRuns } from "./record.js";
 import { titleOf } from "./selection.js";
@@ -15,23 +15,22 @@ import { makeState } from "./state.js";
 import { StepByStep } from "./step_by_step.js";
 import { makeTabs, showTab } from "./tabs.js";
 import { followLanguage, say, translated } from "./texts.js";
+import { TokenWorth } from "./token_worth.js";
 import { startPage } from "./unpacking.js";
 import { WeightMap } from "./weight_map.js";
 import { Words } from "./words.js";
 
 const TABS = [
   ["compare", Compare], ["lines", Lines], ["map", WeightMap], ["heads", Heads], ["steps", StepByStep],
-  ["positions", Positions], ["answers", Answers],
+  ["positions", Positions], ["tokens", TokenWorth], ["answers", Answers],
 ];
 const FIGURES = ["lines", "map", "heads", "positions"]; // tabs that can be saved
 
 function start({ words: opensWithWords, ...data }, arrays) {
-  const runs = readRuns(data, arrays), areSeveral = runs.length > 1;
-  const state = makeState(runs, { words: opensWithWords, tab: areSeveral ? "compare" : "lines" });
+  const runs = readRuns(data, arrays), tabs = tabsOf(runs);
+  const state = makeState(runs, { words: opensWithWords, tab: tabs[0]?.[0] });
   const pointAt = (side, place) => state.point(state.sideOf(side), place);
   const words = new Words(find("sentence"), { point: pointAt, pin: state.pin });
-  const isThere = { compare: areSeveral, answers: runs.some((run) => run.answers.length) };
-  const tabs = TABS.filter(([name]) => isThere[name] ?? true);
   const panels = makeTabs(state, tabs.map(([name, View]) => [name, (host) => new View(host, state)]));
   const slider = find("written");
 
@@ -45,9 +44,12 @@ function start({ words: opensWithWords, ...data }, arrays) {
     showControls(find("controls"), state);
     words.show(selection);
     slider.max = selection.queries.length;
+    slider.min = firstWritten(selection);
     find("writing").hidden = !(run.written && selection.querySide === run.sides[run.output]);
+    find("pointed").hidden = !selection.matrix && !run.choices.length;
     const { tab } = settings;
-    showTab(panels, tab, FIGURES.includes(tab) && (selection.matrix || tab === "positions"));
+    find("views").hidden = !tab;
+    if (tab) showTab(panels, tab, FIGURES.includes(tab) && (selection.matrix || tab === "positions"));
   };
   const point = () => {
     const { selection, pointed, pinned, settings } = state;
@@ -57,7 +59,7 @@ function start({ words: opensWithWords, ...data }, arrays) {
     slider.value = settings.written ?? selection.queries.length;
     const values = { count: slider.value, all: selection.queries.length };
     find("count").textContent = say("{count} of {all}", values);
-    panels[settings.tab].light();
+    panels[settings.tab]?.light();
   };
   state.on("change", change);
   state.on("point", point);
@@ -84,6 +86,22 @@ function headingOf(run) {
   const lettersOf = (text) => text.replace(/\[[^\]]*\]|<[^>]*>|##|[\s▁]/g, "");
   const isSame = lettersOf(answer) === lettersOf(sides[output].labels.join(""));
   return { source: "", answer: isSame || !answer ? name : answer };
+}
+
+// The views that have something to show.
+function tabsOf(runs) {
+  const isThere = {
+    compare: runs.length > 1,
+    tokens: runs.some((run) => run.tokens.length),
+    answers: runs.some((run) => run.answers.length),
+  };
+  const hasAttention = runs.some((run) => run.maps.length);
+  return TABS.filter(([name]) => isThere[name] ?? hasAttention);
+}
+
+// What was given stands there from the beginning: the slider goes back to the first word that the model chose.
+function firstWritten({ run, queries, writes }) {
+  return writes ? Math.max(0, queries.findIndex((item) => isDecided(run, item))) : 0;
 }
 
 startPage(start);

@@ -31,14 +31,16 @@ export class Words {
     this.sides.key.hidden = Boolean(isOneSide);
     const name = sideName(querySide);
     const title = writes ? say("{side}, with the probability of each in %", { side: name }) : name;
-    this.words = { query: this.#fill("query", queries, title, notes), key: [] };
+    this.words = { query: [], key: [] };
+    if (matrix || writes) this.words.query = this.#fill("query", queries, title, notes);
+    else this.sides.query.replaceChildren();
     if (isOneSide) {
       this.words.key = this.words.query;
       this.sides.key.replaceChildren();
     } else if (matrix) this.words.key = this.#fill("key", keys, sideName(keySide));
     else {
       this.sides.key.replaceChildren(
-        make("h3", { text: say("source") }), make("p", { class: "plain", text: run.source }),
+        ...(writes ? [make("h3", { text: say("source") }), make("p", { class: "plain", text: run.source })] : []),
         make("p", { class: "note", text: translated(run.note) }));
     }
   }

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from jumok.texts import localized
+
 WIDTH = 38  # columns before a comment, where the key is shorter
 
 
@@ -34,13 +36,13 @@ class Plan:
 
 def write_recipe(plan: Plan, path: Path, *, command: str) -> str:
     """Return the text of a recipe that will stand at path; command is what names it on the command line."""
-    lines = [
+    head = [
         f"# {plan.title}. Written by `jumok new`; every value may be changed.",
         f"#   jumok check {command}     before you start: what is in the data, how long it will take",
         f"#   jumok train {command}     train; Ctrl-C saves, --resume goes on exactly",
         "# Files are named from this recipe's folder on.",
-        f"task = {toml(plan.task, path)}",
     ]
+    lines = [*map(localized, head), f"task = {toml(plan.task, path)}"]
     for name, entries in plan.sections.items():
         if entries:
             lines += ["", f"[{name}]", *(_line(entry, path) for entry in entries)]
@@ -49,7 +51,7 @@ def write_recipe(plan: Plan, path: Path, *, command: str) -> str:
 
 def _line(entry: Entry, path: Path) -> str:
     line = f"{entry.key} = {toml(entry.value, path)}"
-    return f"{line:<{WIDTH}}# {entry.why}" if entry.why else line
+    return f"{line:<{WIDTH}}# {localized(entry.why)}" if entry.why else line
 
 
 def toml(value: Any, recipe: Path) -> str:
