@@ -73,6 +73,15 @@ def test_a_text_that_looks_at_itself_is_shown_once(visit):  # noqa: F811
     assert lit(tab, "query") == pytest.approx(weights[:, 2].tolist(), abs=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("answer", "heading"), [("the film was boring", "bert"), ("", "bert"), ("negative", "negative")]
+)
+def test_the_heading_does_not_say_the_text_again(visit, answer, heading):  # noqa: F811
+    tab = visit(make_page([reader(answer=answer)]))
+    assert tab.locator("#answer").inner_text() == heading
+    assert tab.locator("#source").inner_text() == ""
+
+
 def test_only_what_was_decided_has_a_probability(visit):  # noqa: F811
     choices = [None, None, None, ("▁bo", 0.25, [("▁go", 0.5)]), None, None]
     tab = visit(make_page([reader(choices=choices, answer="bo 25 %")], words=False))

@@ -36,10 +36,9 @@ function start({ words: opensWithWords, ...data }, arrays) {
 
   const change = () => {
     const { run, selection, settings } = state;
-    // A text that only looks at itself is read below, and needs no heading beside.
-    const isAlone = !run.written && run.maps.every((map) => map.queries === map.keys) && run.maps.length > 0;
-    find("source").textContent = isAlone && run.answer ? "" : run.source;
-    find("answer").textContent = run.answer || (run.source ? "" : translated(run.name));
+    const { source, answer } = headingOf(run);
+    find("source").textContent = source;
+    find("answer").textContent = answer;
     find("selection").textContent = selection.matrix ? titleOf(selection) : "";
     find("classes").replaceChildren(...classBars(run.classes));
     showControls(find("controls"), state);
@@ -77,6 +76,16 @@ function start({ words: opensWithWords, ...data }, arrays) {
   });
   change();
   point();
+}
+
+// A text that only looks at itself is read below: its heading does not say it again.
+function headingOf(run) {
+  const { source, answer, maps, written, output, sides } = run, name = translated(run.name);
+  const isAlone = !written && maps.length > 0 && maps.every((map) => map.queries === map.keys);
+  if (!isAlone) return { source, answer: answer || (source ? "" : name) };
+  const lettersOf = (text) => text.replace(/\[[^\]]*\]|<[^>]*>|##|[\s▁]/g, "");
+  const isSame = lettersOf(answer) === lettersOf(sides[output].labels.join(""));
+  return { source: "", answer: isSame || !answer ? name : answer };
 }
 
 // The views that have something to show.
