@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Names are looked up when first used, so that `import jumok` (and the command line's --help) need no torch.
 _HOMES = {
@@ -29,6 +29,8 @@ _HOMES = {
     "new_recipe": "jumok.api",
     "open_film": "jumok.api",
     "recipe_schema": "jumok.api",
+    "sample_images": "jumok.api",
+    "sample_texts": "jumok.api",
     "train": "jumok.api",
     "AttentionMap": "jumok.inspection.record",
     "AttentionRecord": "jumok.inspection.record",
@@ -67,6 +69,8 @@ __all__ = [
     "observe",
     "open_film",
     "recipe_schema",
+    "sample_images",
+    "sample_texts",
     "save_record",
     "show",
     "train",
@@ -97,6 +101,8 @@ if TYPE_CHECKING:
         new_recipe,
         open_film,
         recipe_schema,
+        sample_images,
+        sample_texts,
         train,
     )
     from jumok.errors import JumokError

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from jumok.predictors.alignment import Alignment, alignment_of
     from jumok.predictors.base import AnyPredictor, Notice, Predictor, ScoringProgress
     from jumok.predictors.classifier import Classifier, Verdict
-    from jumok.predictors.explanation import Explanation, HeadWorth, TokenChoice
+    from jumok.predictors.explaining import Look
+    from jumok.predictors.explanation import Explanation, HeadWorth, TokenChoice, TokenWorth
     from jumok.predictors.filler import Filler, Filling
     from jumok.predictors.image_classifier import ImageClassifier
     from jumok.predictors.image_explanation import ImageExplanation
@@ -65,6 +66,7 @@ __all__ = [
     "ImageExplanation",
     "Job",
     "LoadOptions",
+    "Look",
     "Notice",
     "Page",
     "Predictor",
@@ -72,6 +74,7 @@ __all__ = [
     "StepReport",
     "TextClassifier",
     "TokenChoice",
+    "TokenWorth",
     "Translator",
     "Verdict",
     "Writer",
@@ -111,7 +114,8 @@ _HOMES = {
     "jumok.predictors.alignment": ("Alignment", "alignment_of"),
     "jumok.predictors.base": ("AnyPredictor", "Notice", "Predictor"),
     "jumok.predictors.classifier": ("Classifier", "Verdict"),
-    "jumok.predictors.explanation": ("Explanation", "HeadWorth", "TokenChoice"),
+    "jumok.predictors.explaining": ("Look",),
+    "jumok.predictors.explanation": ("Explanation", "HeadWorth", "TokenChoice", "TokenWorth"),
     "jumok.predictors.filler": ("Filler", "Filling"),
     "jumok.predictors.image_classifier": ("ImageClassifier",),
     "jumok.predictors.image_explanation": ("ImageExplanation",),

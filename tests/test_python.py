@@ -202,7 +202,9 @@ def test_predictors_answer_in_another_process(copy_run, classifier_run, directio
     here = [ask(*one) for one in asked]
     monkeypatch.chdir(tmp_path)
     with multiprocessing.get_context("spawn").Pool(1) as pool:
-        assert pool.starmap(ask, asked) == here
+        assert (
+            pool.starmap_async(ask, asked).get(timeout=60) == here
+        )  # a pool waits forever for what cannot be unpickled
 
 
 def test_only_a_loaded_predictor_pickles(copy_run):  # noqa: F811

@@ -60,8 +60,6 @@ def _line(what: str, name: str, verdict: "Verdict | None", *, top: int, as_json:
     if verdict is None:
         return json.dumps({what: name, "label": None}, ensure_ascii=False) + "\n" if as_json else f"-\t-\t{name}\n"
     if as_json:
-        found = {what: name, "label": verdict.label, "probability": round(verdict.probability, 6)}
-        ranked = {label: round(probability, 6) for label, probability in verdict.probabilities.items()}
-        return json.dumps(found | {"probabilities": ranked}, ensure_ascii=False) + "\n"
+        return json.dumps({what: name} | verdict.to_dict(), ensure_ascii=False) + "\n"
     best = list(verdict.probabilities.items())[:top]
     return "\t".join(f"{label}\t{probability:.3f}" for label, probability in best) + f"\t{one_line(name)}\n"

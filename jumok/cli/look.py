@@ -1,4 +1,4 @@
-"""`jumok look`: see where a model looked while it translated, or in an image that it named."""
+"""`jumok look`: see where a model looked while it wrote, filled in masks or named a class, of a text or an image."""
 
 from pathlib import Path
 
@@ -13,11 +13,14 @@ def look(
     given: list[str] = typer.Argument(
         ...,
         metavar="RUN... TEXT",
-        help="A run's folder, or several to compare; then the sentence to translate, or the image to name (none with --film).",
+        help="A run's folder, or several to compare; then the text (to translate, to write on from, with [MASK]s, to "
+        "classify) or the image (none with --film).",
         autocompletion=run_folders,
     ),
     to: str = typer.Option("", "--to", help="The target language of a run that has several."),
-    target: str | None = typer.Option(None, "--target", help="Look at this translation instead of the model's own."),
+    target: str | None = typer.Option(
+        None, "--target", help="Look at this instead of the model's own: a translation, a continuation, a class."
+    ),
     kind: str = typer.Option(
         "", "--kind", help="cross or recurrent (output looks at source: the default), encoder, decoder; window (Swin)."
     ),
@@ -43,11 +46,15 @@ def look(
         None, "--html", help="Write a page of all layers and heads to this one file: text or image."
     ),
     open_page: bool = typer.Option(False, "--open", help="Open the page in the browser."),
+    matrices: bool = typer.Option(
+        False, "--matrices", help="The page also has the layers' matrices, to fold out under Step by step."
+    ),
     png: Path | None = typer.Option(None, "--png", help="Draw it to this file instead."),
     as_json: bool = typer.Option(False, "--json", help="Print the weights as JSON."),
 ) -> None:
-    """Draw the attention of a translation: one line per output token, one column per source token. Of an image (ViT, Swin): a heat map.
+    """Draw the attention of an answer: one line per token that looks, one column per token looked at. Of an image (ViT, Swin): a heat map.
 
+    The run decides what is done with the text: it is translated, written on from, classified, or its [MASK]s are filled.
     With --open or --html it is a page: point at a word, or at a patch of the image, and see where it looks.
 
     Example: [bold]jumok look runs/dates-transformer "2026년 11월 15일"[/bold]
@@ -59,6 +66,12 @@ def look(
     Example: [bold]jumok look runs/multi30k-en-de "A dog runs." --layer 4 --png dog.png[/bold]
 
     Example: [bold]jumok look runs/multi30k-en-de "A dog runs." --importance --words[/bold]
+
+    Example: [bold]jumok look runs/nsmc-bert "정말 재미있어요" --importance[/bold] (which words made the class)
+
+    Example: [bold]jumok look runs/nsmc-pretrain "이 영화 정말 [MASK]" --open[/bold]
+
+    Example: [bold]jumok look runs/shakespeare-char "ROMEO:" --max-length 20[/bold]
 
     Example: [bold]jumok look runs/dates-transformer --film --open[/bold] (from noise to alignment)
 
@@ -73,13 +86,15 @@ def look(
     from jumok.cli.look_text import look_at_text
     from jumok.errors import ConfigError
 
-    beam = decoding_given(context)
+    decoding = decoding_given(context)
     if html is not None:
         check_can_write(html)
+    if matrices and (film or not (open_page or html is not None)):
+        raise ConfigError("--matrices is for the page of a text or an image: add --html FILE or --open")
     if film:
         if len(given) > 1:
             raise ConfigError(f"--film is of one run and needs no text, '{given[1]}' is given: jumok look RUN --film")
-        if to or target is not None or kind or importance or beam or png is not None or as_json:
+        if to or target is not None or kind or importance or decoding or png is not None or as_json:
             raise ConfigError(
                 "--film goes with --html, --open, --words, --layer and --head only: its sentences are kept by training"
             )
@@ -94,15 +109,27 @@ def look(
         raise ConfigError(f"--png draws one run, {len(runs)} are given; --html shows them side by side")
     names = api.name_runs(runs) if len(runs) > 1 else [Path(runs[0]).resolve().name]
     named = dict(zip(names, runs, strict=True))
-    shown = {api.predictor_class_of(run).explains == "image" for run in runs}
-    if len(shown) > 1:
+    predictors = [api.predictor_class_of(run) for run in runs]
+    if len({one.explains for one in predictors} - {""}) > 1:
         raise ConfigError("some of the runs name images and some do not; look at one kind at a time")
+    if len({one.verb for one in predictors}) > 1:
+        verbs = ", ".join(dict.fromkeys(one.verb for one in predictors))
+        raise ConfigError(f"the runs are for different commands ({verbs}); look at one kind at a time")
     wanted = Wanted(
-        kind=kind, layer=layer, head=head, checkpoint=checkpoint, png=png, html=html, opened=open_page, as_json=as_json
+        kind=kind,
+        layer=layer,
+        head=head,
+        checkpoint=checkpoint,
+        png=png,
+        html=html,
+        opened=open_page,
+        as_json=as_json,
+        matrices=matrices or None,
     )
-    if shown == {True}:
-        if to or target is not None or beam or importance or words is not None:
-            raise ConfigError("--to, --target, --beam, --importance and --words are for translation")
+    if predictors[0].explains == "image":
+        if to or target is not None or decoding or importance or words is not None:
+            raise ConfigError("--to, --target, --importance, --words and the options of decoding are for text")
         look_at_image(named, text, wanted)
     else:
-        look_at_text(named, text, wanted, to=to, target=target, decoding=beam, importance=importance, words=words)
+        asked = api.Look(to, target, decoding, importance, details=wanted.page)
+        look_at_text(named, text, wanted, asked, words=words)

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jumok.cli.display import print_table, say, standard_console
+from jumok.cli.lines import one_line
 from jumok.cli.look_page import save_page
 from jumok.texts import localized_word
 
@@ -31,14 +32,15 @@ def _tell(film: "Film", *, layer: int | None, head: int | None) -> None:
     from jumok import api
 
     console, last = standard_console(), film.frames[-1].shots[0]
-    console.print(f"{last.source}\n{localized_word('reference')}: {last.reference}\n", soft_wrap=True)
-    table = Table("step", film.score, "entropy", "on the end", "translation", box=None, pad_edge=False)
+    reference = f"{localized_word('reference')}: {one_line(last.reference)}"
+    console.print(f"{one_line(last.source)}\n{reference}\n", soft_wrap=True)
+    table = Table("step", film.score, "entropy", "on the end", last.answer_is, box=None, pad_edge=False)
     for column in table.columns[:-1]:
         column.justify = "right"
     for frame in film.frames:
         shot, scores = frame.shots[0], film.scores.get(frame.step, {})
         score = f"{scores[film.score]:.2f}" if film.score in scores else "–"
-        table.add_row(f"{frame.step:,}", score, f"{shot.entropy:.2f}", f"{shot.on_end:.1%}", shot.translation)
+        table.add_row(f"{frame.step:,}", score, f"{shot.entropy:.2f}", f"{shot.on_end:.1%}", one_line(shot.translation))
     print_table(table)
     found = api.alignment_of(last.record, layer=layer, head=head)
     say(f"\nstep {film.frames[-1].step:,}, {found.title}\n")

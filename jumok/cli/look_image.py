@@ -29,7 +29,7 @@ def look_at_image(runs: Mapping[str, str], image: str, wanted: Wanted) -> None:
         show(explanation, file, wanted)
         views.append(explanation.view(name))
     if wanted.page and any(view.record.maps for view in views):  # without attention there is no page
-        save_page(api.make_image_page(views), wanted.html, opened=wanted.opened)
+        save_page(api.make_image_page(views, matrices=wanted.matrices), wanted.html, opened=wanted.opened)
 
 
 def show(explanation: "ImageExplanation", file: Path, wanted: Wanted) -> None:

@@ -24,6 +24,7 @@ class Wanted:
     html: Path | None = None
     opened: bool = False  # in the browser
     as_json: bool = False
+    matrices: bool | None = None  # whether a page has the layers' matrices; None: where they are small
 
     @property
     def page(self) -> bool:

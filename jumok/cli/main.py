@@ -52,7 +52,7 @@ app.command(
 )(generate)
 app.command()(classify)
 app.command()(fill)
-app.command(cls=decoding_command("beam"))(look)
+app.command(cls=decoding_command("beam", "max_length", "temperature", "top_k", "top_p", "seed"))(look)
 app.command("import")(import_)
 app.command()(export)
 app.command()(fetch)

@@ -33,9 +33,9 @@ class ModelConfig(Section):
         return 0
 
     @property
-    def attends_to_source(self) -> bool:
-        """Whether there is attention over a source that an answer is made of."""
-        return False
+    def why_no_film(self) -> str:
+        """What is said where there is no attention to be filmed; "": there is some."""
+        return ""
 
     def with_tokenizer(self, tokenizer: TokenizerConfig) -> Self:
         """Return the configuration that fits a tokenizer's options."""

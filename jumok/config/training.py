@@ -61,5 +61,5 @@ class TrainingConfig(Section):
     workers: int = Field(
         0,
         ge=0,
-        description="processes that share each batch on a CPU, a thread each; 0 = what is fastest, 1 = no sharing",
+        description="processes that share each batch on a CPU, a thread each; 0 = what a trial finds fastest, 1 = no sharing",
     )

@@ -114,7 +114,7 @@ class Corpora(ABC, Generic[DataT, StoreT]):
 
     def find(self, name: str) -> Path:
         """Return where a file of [data] is; where it is missing, say where its set can be fetched."""
-        if not self.folders:  # a shipped model
+        if not self.folders and not Path(name).is_absolute():  # a shipped model
             raise DataError(
                 f"{name} does not come with the model; give data of your own with {self.OWN_FILES}, or the folder that "
                 "has it with --data FOLDER."

@@ -9,7 +9,10 @@ A weight is not yet a reason: what an answer loses without a head tells more tha
 from collections.abc import Set
 from dataclasses import dataclass
 
-from torch import Tensor
+from torch import Tensor, nn
+
+from jumok.nn.attention import MultiHeadAttention
+from jumok.nn.scores import StateAttention
 
 # B batch · H heads · Q queries · K keys
 
@@ -21,13 +24,14 @@ class Ablation:
     """What is left out of a forward pass."""
 
     heads: Set[tuple[str, int]] = frozenset()  # the path of an attention layer and a head of it, counted from 0
-    hidden: Set[int] = frozenset()  # source tokens that no query may look at, counted from 0
+    hidden: Set[int] = frozenset()  # keys that no query may look at, counted from 0: source tokens
     without_positions: bool = False
+    kinds: tuple[str, ...] = OVER_SOURCE  # whose keys the hidden ones are; of a GPT, which has no source: decoder
 
     def apply(self, weights: Tensor, *, path: str, kind: str) -> Tensor:
-        """Return the weights (B, H, Q, K) of the layer at path with heads switched off and source tokens hidden."""
+        """Return the weights (B, H, Q, K) of the layer at path with heads switched off and keys hidden."""
         off = [head for own, head in self.heads if own == path]
-        hidden = [token for token in self.hidden if token < weights.shape[-1]] if kind in OVER_SOURCE else []
+        hidden = [token for token in self.hidden if token < weights.shape[-1]] if kind in self.kinds else []
         if not off and not hidden:
             return weights
         weights = weights.clone()
@@ -37,3 +41,12 @@ class Ablation:
         if off:
             weights[:, off] = 0.0
         return weights
+
+
+def attention_layers(model: nn.Module) -> dict[str, int]:
+    """Return the paths of a model's attention layers, jumok's own, each with its number of heads."""
+    return {
+        path: module.heads if isinstance(module, MultiHeadAttention) else 1
+        for path, module in model.named_modules()
+        if isinstance(module, MultiHeadAttention | StateAttention)
+    }

@@ -1,4 +1,6 @@
-"""Which module of the observed model is being called, for weights that come out of a function rather than a layer.
+"""Which module of the observed model is being called.
+
+Weights that come out of a function are filed under it, and so are weights that are marked.
 
 observe → hooks on every module that is neither jumok's nor torch's → open calls of this context, the innermost last
         → while one is open, torch's functions are seen (inspection/functions.py), and jumok.watch knows its module
@@ -167,7 +169,7 @@ def following_calls(
 
     before_call, after_call = map(kept_out_of_compiled_code, (begin, end))
     with ExitStack() as hooks:
-        for module in model.modules():
+        for module in observation.record.observed:
             if _is_foreign(module, root=module is model):
                 hooks.callback(module.register_forward_pre_hook(before_call, with_kwargs=True).remove)
                 hooks.callback(module.register_forward_hook(after_call, always_call=True).remove)

@@ -2,6 +2,7 @@
 
 observe(model, details=True) → AttentionMap.details: query, key, value, scale, mask → weights → output
                              → AttentionRecord.positions: the tables of positions
+                             → AttentionRecord.layers: whole layers (inspection/layers.py)
 """
 
 from collections.abc import Sequence
@@ -9,6 +10,8 @@ from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
+
+from jumok.nn.positions import SHOWN
 
 # B batch · H heads · Q queries · K keys · d head width · v value width · D width · P width of a position
 
@@ -71,12 +74,13 @@ class PositionTable:
     path: str
     kind: str  # index, sinusoidal, sinusoidal-halves, sinusoidal-grid, learned
     join: str  # add, concatenate
-    table: Tensor  # (T, P)
-    labels: tuple[str, ...] = ()  # of the tokens at these positions
+    table: Tensor  # (T, P), perhaps of more positions than the sequence has
+    labels: tuple[str, ...] = ()  # of the tokens at the first positions
+    grid: tuple[int, int] | None = None  # rows and columns, where positions are the cells of an image
 
     def cut(self, labels: Sequence[str]) -> "PositionTable":
-        """Return the table of the first positions, as many as there are labels."""
-        return replace(self, table=self.table[: len(labels)], labels=tuple(labels))
+        """Return the table with labels for its first positions, and without what padding added beyond SHOWN."""
+        return replace(self, table=self.table[: max(len(labels), SHOWN)], labels=tuple(labels))
 
 
 def expand_mask(mask: Tensor | None, shape: tuple[int, ...]) -> Tensor | None:

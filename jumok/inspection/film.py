@@ -1,6 +1,6 @@
 """What a film of a run consists of: where its model looked in the same few sentences at one step of training.
 
-Shot  one probe sentence at one step: its maps, and what the model wrote
+Shot  one probe at one step: its maps, and what the model answered
 Frame  all shots of one step; lens/film.py keeps frames on disk and reads them back
 """
 
@@ -12,14 +12,16 @@ from jumok.inspection.record import AttentionMap, AttentionRecord
 
 @dataclass(frozen=True)
 class Shot:
-    """One probe sentence at one step. The maps follow the reference, so that their words are the same at every step."""
+    """One probe at one step. The maps follow the reference, so that their words are the same at every step."""
 
     source: str
     reference: str
-    translation: str  # the model's own at that step
-    maps: tuple[AttentionMap, ...]  # over the source, (H, Q, K), with labels
-    source_words: tuple[int, ...] = ()  # the word of each source token, its end included
-    reference_words: tuple[int, ...] = ()
+    translation: str  # the model's own answer at that step
+    maps: tuple[AttentionMap, ...]  # (H, Q, K), all with the same labels
+    source_words: tuple[int, ...] = ()  # the word of each key, its end included
+    reference_words: tuple[int, ...] = ()  # the word of each query
+    sides: tuple[str, str] = ("reference", "source")  # what queries and keys are
+    answer_is: str = "translation"  # or a filling, a continuation, a class
 
     @property
     def record(self) -> AttentionRecord:

@@ -1,4 +1,4 @@
-"""Attention that is not jumok's, made to hand over its weights while a model is observed.
+"""Attention that is not jumok's, made to hand over its weights to a record.
 
 torch.nn.MultiheadAttention, and so nn.Transformer:  asked for the weights of every head (here)
 models of transformers (Hugging Face):               switched to attention that returns them (hugging_face.py)
@@ -40,18 +40,20 @@ _ARGUMENTS = tuple(signature(nn.MultiheadAttention.forward).parameters)[1:]
 @contextmanager
 def filing_foreign_weights(model: nn.Module, observation: Observation) -> Iterator[None]:
     """Let foreign attention inside the model file its weights within the block."""
+    modules, kinds = observation.record.observed, dict[nn.Module, str]()
     with ExitStack() as stack:
-        for module in model.modules():
+        stack.enter_context(eager(modules))
+        for module in modules:
             if isinstance(module, nn.TransformerEncoder) and module.use_nested_tensor:
                 # With nested tensors its layers could only take their fused path, which returns no weights.
                 module.use_nested_tensor = False
                 stack.callback(setattr, module, "use_nested_tensor", True)
-        stack.enter_context(eager(model))
-        for path, module in model.named_modules():
-            if isinstance(module, nn.MultiheadAttention):
-                hooks = _MultiheadHooks(_kind_in_torch(model, path), observation)
+            elif isinstance(module, nn.MultiheadAttention):
+                hooks = _MultiheadHooks(kinds.get(module, ""), observation)
                 stack.callback(module.register_forward_pre_hook(hooks.before, with_kwargs=True).remove)
                 stack.callback(module.register_forward_hook(hooks.after, with_kwargs=True).remove)
+            elif isinstance(module, nn.TransformerEncoderLayer | nn.TransformerDecoderLayer):
+                kinds |= _kinds_inside(module)  # before its parts, as modules are ordered
             elif is_attention_of_transformers(module):
                 hook = make_weights_hook(observation)
                 stack.callback(module.register_forward_hook(hook, with_kwargs=True).remove)
@@ -120,10 +122,8 @@ def _project(
     return Ingredients(heads[0], heads[1], heads[2], inputs[3], scales=(layer.head_dim**-0.5,))
 
 
-def _kind_in_torch(model: nn.Module, path: str) -> str:
-    """Return the kind of a layer of torch's by the module around it, or "" where that does not tell."""
-    parent, _, name = path.rpartition(".")
-    around = model.get_submodule(parent) if path else None
-    if isinstance(around, nn.TransformerDecoderLayer):
-        return "cross" if name == "multihead_attn" else "decoder"
-    return "encoder" if isinstance(around, nn.TransformerEncoderLayer) else ""
+def _kinds_inside(layer: nn.TransformerEncoderLayer | nn.TransformerDecoderLayer) -> dict[nn.Module, str]:
+    """Return the kinds of attention inside a layer of torch's."""
+    if isinstance(layer, nn.TransformerDecoderLayer):
+        return {layer.self_attn: "decoder", layer.multihead_attn: "cross"}
+    return {layer.self_attn: "encoder"}

@@ -1,4 +1,4 @@
-"""Models of transformers (Hugging Face), made to hand over their weights while they are observed.
+"""Models of transformers (Hugging Face), made to hand over their weights.
 
 model → switched to its “eager” attention, whose layers return their weights beside their output
       → the returned tensor whose rows are distributions is filed: T5 returns its position biases, too
@@ -7,7 +7,7 @@ The switch belongs to the model: while it is observed, its calls from other thre
 the weights are those after dropout, and rows need not sum to 1.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from inspect import currentframe, signature
 from typing import Protocol, TypeGuard
@@ -129,11 +129,9 @@ def can_generate(module: nn.Module) -> bool:
 
 
 @contextmanager
-def eager(model: nn.Module) -> Iterator[None]:
-    """Switch the models of transformers inside a model, the outermost first, to attention that returns its weights."""
-    before = [
-        (module, module.config._attn_implementation) for module in model.modules() if is_model_of_transformers(module)
-    ]
+def eager(modules: Iterable[nn.Module]) -> Iterator[None]:
+    """Switch the models of transformers among modules, the outermost first, to attention that returns its weights."""
+    before = [(module, module.config._attn_implementation) for module in modules if is_model_of_transformers(module)]
     try:
         for module, implementation in before:
             if implementation != "eager":

@@ -1,10 +1,7 @@
-"""What a module's path and its weights tell about its attention: the kind, and the number of the layer.
+"""The kind of attention and the number of its layer, by path and weights.
 
 decoder.block.2.layer.1.EncDecAttention → cross, layer 2
 """
-
-import re
-from collections.abc import Mapping
 
 import torch
 from torch import Tensor, nn
@@ -41,25 +38,24 @@ def _hides_later_keys(weights: Tensor) -> bool:
 
 
 def module_paths(model: nn.Module) -> dict[nn.Module, ModulePath]:
-    """Return the path of each module, and its layer: where it stands in the innermost list of blocks around it."""
-    modules = dict(model.named_modules())
-    return {
-        module: ModulePath(".".join(name for name in path.split(".") if name != ORIGINAL), _layer(path, modules))
-        for path, module in modules.items()
-    }
-
-
-def _layer(path: str, modules: Mapping[str, nn.Module]) -> int:
-    """Return the number of a module's layer, or 0.
+    """Return the path of each module, and its layer: where it stands in the innermost list of blocks around it.
 
     A list of blocks has members of one class; the parts of a block may stand in a list, too (T5), and so may the heads
     of a layer. Where no list is one of blocks, as in a model that alternates two kinds of them, the last counts.
     """
-    blocks, others = [0], [0]
-    for number in re.finditer(r"(?:^|(?<=\.))\d+(?=\.|$)", path):
-        around = path[: number.start()].rstrip(".")
-        if "head" in around.rpartition(".")[2]:
-            continue
-        is_of_blocks = len({type(member) for member in modules[around].children()}) == 1
-        (blocks if is_of_blocks else others).append(int(number[0]))
-    return blocks[-1] if len(blocks) > 1 else others[-1]
+    paths: dict[nn.Module, ModulePath] = {}
+    layers: dict[str, tuple[int | None, int]] = {"": (None, 0)}  # by path: the number in blocks, and in any list
+    has_blocks: dict[str, bool] = {}
+    for path, module in model.named_modules():
+        around, _, name = path.rpartition(".")
+        if module is not model:
+            layers[path] = layers[around]
+        if name.isdigit() and "head" not in around.rpartition(".")[2]:
+            if around not in has_blocks:
+                has_blocks[around] = len({type(member) for member in model.get_submodule(around).children()}) == 1
+            block, _ = layers[around]
+            layers[path] = (int(name), int(name)) if has_blocks[around] else (block, int(name))
+        block, last = layers[path]
+        plain = ".".join(part for part in path.split(".") if part != ORIGINAL) if ORIGINAL in path else path
+        paths[module] = ModulePath(plain, last if block is None else block)
+    return paths

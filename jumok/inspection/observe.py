@@ -21,6 +21,7 @@ from jumok.inspection.ablation import Ablation
 from jumok.inspection.calls import Observation
 from jumok.inspection.foreign import filing_foreign_weights
 from jumok.inspection.kinds import module_paths
+from jumok.inspection.layers import filing_layers
 from jumok.inspection.record import AttentionRecord
 from jumok.inspection.suspects import explain_emptiness, name_some
 from jumok.inspection.uncompiled import uncompiled
@@ -38,8 +39,8 @@ def observe(
     Blocks may be nested: a call is filed once, by the innermost block that observes its model. An ablation (for jumok's
     own models) leaves heads, source tokens or positions out of the calls. keep=False keeps no maps. With details,
     maps also keep what their weights were computed from (AttentionMap.details), and jumok's models their tables of
-    positions (AttentionRecord.positions). A compiled model runs uncompiled inside the block. What could not be recorded
-    is said in a warning at the end of the block.
+    positions (AttentionRecord.positions) and their Transformer layers as a whole (AttentionRecord.layers). A compiled
+    model runs uncompiled inside the block. What could not be recorded is said in a warning at the end of the block.
     """
     if isinstance(model, torch.jit.ScriptModule):
         raise RecordError(
@@ -50,11 +51,17 @@ def observe(
         observed=module_paths(model), ablation=ablation or Ablation(), keeps_maps=keep, keeps_details=details
     )
     observation = Observation(record)
-    for module in outermost_scripts(model):
-        observation.note("What scripted modules (torch.jit) compute cannot be recorded", module)
+    for module in record.observed:
+        if isinstance(module, torch.jit.ScriptModule):
+            observation.note("What scripted modules (torch.jit) compute cannot be recorded", module)
     try:
         foreign = filing_foreign_weights(model, observation) if keep else nullcontext()
-        with recording(record), uncompiled(model), foreign:
+        layers = (
+            filing_layers(model, is_recorded=observation.covers, file=record.layers.append)
+            if keep and details
+            else nullcontext()
+        )
+        with recording(record), uncompiled(record.observed), foreign, layers:
             yield record
         if observation.called and not record.maps and not type(model).__module__.startswith("jumok."):
             record.why_empty = explain_emptiness(model)
@@ -63,12 +70,3 @@ def observe(
             warnings.warn(f"{sentence}: {name_some(paths)}", stacklevel=3)
     finally:
         record.observed.clear()  # the model is let go of, and tasks that were begun inside the block record no more
-
-
-def outermost_scripts(model: nn.Module) -> Iterator[nn.Module]:
-    """Yield the scripted modules of a model that stand inside no other."""
-    for child in model.children():
-        if isinstance(child, torch.jit.ScriptModule):
-            yield child
-        else:
-            yield from outermost_scripts(child)

@@ -4,7 +4,6 @@ AttentionMap     the weights of one attention layer in one call: (B, H, Q, K), o
 AttentionRecord  all maps of the calls made while observing (inspection/observe.py)
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
@@ -14,14 +13,14 @@ from torch import Tensor, nn
 
 from jumok.inspection.ablation import Ablation
 from jumok.inspection.details import AttentionDetails, PositionTable, expand_mask, join_queries
+from jumok.inspection.labels import join_bytes
+from jumok.inspection.layers import LayerDetails
 from jumok.inspection.rows import refuse_other_rows
 
 # B batch · H heads · Q queries · K keys
 
 END = "[END]"  # the label of the end token, where heads with nothing to do put their weight
 Measure = Literal["entropy", "distance", "on_end", "diagonality"]
-
-BYTES = re.compile(r"(?:<[89A-F][0-9A-F]>)+")  # parts of a character, named by their bytes
 
 
 class ModulePath(NamedTuple):
@@ -118,6 +117,7 @@ class AttentionRecord:
     keeps_maps: bool = True  # False: the calls are only ablated
     keeps_details: bool = False  # True: maps keep their details, and positions are kept
     positions: list[PositionTable] = field(default_factory=list)
+    layers: list[LayerDetails] = field(default_factory=list)  # with details: jumok's own Transformer layers, whole
     why_empty: str = field(default="", repr=False)  # a sentence, where the model was called and nothing was recognised
     followed_beams: bool = field(default=False, repr=False)  # whether a beam search reordered rows between the calls
     _noted: list[AttentionDetails] = field(default_factory=list, repr=False)  # since the last map was filed
@@ -178,10 +178,14 @@ class AttentionRecord:
             self.maps.append(AttentionMap(path, kind, layer + repeat, weights.detach(), grid=grid, details=details))
 
     def file_positions(self, module: nn.Module, kind: str, join: str, encoding: Tensor) -> None:
-        """Keep the encoding (T, P) of a sequence's positions, or the first of (B, T, P)."""
+        """Keep the encoding (T, P) of positions from 0 on; of several of one module, the longest."""
         if self.keeps_maps and self.keeps_details:
-            table = encoding.detach() if encoding.dim() == 2 else encoding.detach()[0]
-            self.positions.append(PositionTable(self.observed[module].path, kind, join, table))
+            table = PositionTable(self.observed[module].path, kind, join, encoding.detach())
+            known = next((place for place, one in enumerate(self.positions) if one.path == table.path), None)
+            if known is None:
+                self.positions.append(table)
+            elif len(table.table) > len(self.positions[known].table):
+                self.positions[known] = table
 
     def of_kind(self, kind: str) -> list[AttentionMap]:
         """Return the maps of one kind, lowest layer first."""
@@ -250,12 +254,4 @@ def _joined(labels: Sequence[str], groups: Sequence[int]) -> tuple[str, ...]:
     words = [""] * (max(groups) + 1)
     for label, group in zip(labels, groups, strict=True):
         words[group] += label
-    return tuple(BYTES.sub(_as_text, word) for word in words)
-
-
-def _as_text(found: re.Match[str]) -> str:
-    """Return the characters that named bytes make together, or their names where they make none."""
-    try:
-        return bytes(int(byte, 16) for byte in re.findall("[0-9A-F]{2}", found[0])).decode("utf-8")
-    except UnicodeDecodeError:
-        return found[0]
+    return tuple(map(join_bytes, words))

@@ -1,11 +1,11 @@
-"""Compiled models run as they are written while they are observed: compiled code has no place to look into.
+"""Compiled models, which run as they are written while they are observed.
 
 torch.compile(model), model.compile()  → switched off for the model inside the block, from all threads
 compiled functions that a model calls  → left compiled; what sees them is kept out of the compiled code
 """
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import ParamSpec, TypeVar
 
@@ -19,10 +19,10 @@ ORIGINAL = "_orig_mod"  # the model inside what torch.compile returns
 
 
 @contextmanager
-def uncompiled(model: nn.Module) -> Iterator[None]:
-    """Let the compiled modules of a model run as they are written within the block."""
+def uncompiled(modules: Iterable[nn.Module]) -> Iterator[None]:
+    """Let the compiled ones of some modules run as they are written within the block."""
     with ExitStack() as stack:
-        for module in model.modules():
+        for module in modules:
             own = vars(module)
             if own.get("_compiled_call_impl") is not None:
                 stack.callback(own.__setitem__, "_compiled_call_impl", own["_compiled_call_impl"])

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from torch import Tensor
 
 from jumok.errors import ConfigError, DataError, MissingExtraError
+from jumok.inspection.labels import readable_labels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -56,8 +57,8 @@ def save_alignment(
         figure = Figure(figsize=size, dpi=150, layout="constrained")
         axes = figure.subplots()
         axes.imshow(weights.numpy(force=True), cmap="Blues", vmin=0.0, vmax=1.0, aspect="equal")
-        axes.set_xticks(range(len(keys)), [plain(label) for label in keys], rotation=90)
-        axes.set_yticks(range(len(queries)), [plain(label) for label in queries])
+        axes.set_xticks(range(len(keys)), [plain(label) for label in readable_labels(keys)], rotation=90)
+        axes.set_yticks(range(len(queries)), [plain(label) for label in readable_labels(queries)])
         axes.xaxis.tick_top()
         axes.tick_params(length=0, labelsize=9)
         axes.spines[:].set_color("#cccccc")

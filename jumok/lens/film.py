@@ -32,8 +32,9 @@ class Film:
 
     @property
     def score(self) -> str:
-        """The score that tells most of a translator: BLEU where it was taken, the loss otherwise."""
-        return "bleu" if any("bleu" in scores for scores in self.scores.values()) else "loss"
+        """The score that tells most: BLEU or accuracy where they were taken, the loss otherwise."""
+        taken = {name for scores in self.scores.values() for name in scores}
+        return next((name for name in ("bleu", "accuracy") if name in taken), "loss")
 
 
 def film_folder(run: Path) -> Path:
@@ -129,4 +130,8 @@ def _read_shot(facts: dict[str, Any], tensor: Callable[[str], Tensor], place: in
             raise ValueError(f"probe {place + 1} has weights of shape {tuple(weights.shape)}")
         maps.append(AttentionMap(one["path"], one["kind"], int(one["layer"]), weights, *labels))
     words = tuple(facts["source_words"]), tuple(facts["reference_words"])
-    return Shot(facts["source"], facts["reference"], facts["translation"], tuple(maps), *words)
+    texts = facts["source"], facts["reference"], facts["translation"]
+    if "sides" not in facts:  # an older frame is of a translation
+        return Shot(*texts, tuple(maps), *words)
+    queries, keys = facts["sides"]
+    return Shot(*texts, tuple(maps), *words, sides=(queries, keys), answer_is=facts["answer_is"])

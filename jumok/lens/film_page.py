@@ -4,6 +4,7 @@ Film → JSON (what stays) and packed numbers (the weights of each step) → len
 """
 
 import math
+import re
 from typing import Any
 
 from jumok.inspection.film import Shot
@@ -11,17 +12,27 @@ from jumok.lens.film import Film
 from jumok.lens.html import Page, assemble_page
 from jumok.lens.packing import Packing
 
-SCORES = {"bleu": "BLEU", "loss": "val loss"}
-FOOTER = (
-    "while it learnt, the model was shown the reference, so that the words stay the same; "
-    "the heading is the model's own translation at that step"
-)
+SPECIAL = re.compile(r"\[.*\]")  # the label of a token that stands for no text
+SCORES = {"bleu": "BLEU", "accuracy": "val accuracy, %", "loss": "val loss"}
+# What the page says below, by what the model answers: why words stay the same, and what the heading is.
+FOOTERS = {
+    "translation": "while it learnt, the model was shown the reference, so that the words stay the same; "
+    "the heading is the model's own translation at that step",
+    "continuation": "while it learnt, the model was shown the text, so that the words stay the same; "
+    "the heading is the model's own continuation at that step",
+    "filling": "the same texts at every step; the heading is how the model filled the masks at that step",
+    "class": "the same texts at every step; the heading is the class that the model named at that step",
+}
 
 
-def make_film_page(film: Film, *, name: str, words: bool | None = None) -> Page:
-    """Return the page of a film; words says whether it opens with words or with subwords, None: what shows more."""
+def make_film_page(film: Film, *, name: str, words: bool | None = None, lang: str | None = None) -> Page:
+    """Return the page of a film; words says whether it opens with words or with subwords, None: what shows more.
+
+    lang is the language that it opens in (None: that of jumok.texts.language()).
+    """
+    shots = film.frames[-1].shots
     if words is None:  # a date is one word: its characters are what there is to see
-        words = all(len(set(shot.reference_words)) > 2 for shot in film.frames[-1].shots)
+        words = all(len(set(shot.reference_words)) > 2 and not _reads_characters(shot) for shot in shots)
     packing = Packing()
     frames = [
         {
@@ -38,14 +49,19 @@ def make_film_page(film: Film, *, name: str, words: bool | None = None) -> Page:
     ]
     data = {
         "name": name,
-        "probes": [_describe_probe(shot, number) for number, shot in enumerate(film.frames[-1].shots, 1)],
+        "probes": [_describe_probe(shot, number) for number, shot in enumerate(shots, 1)],
         "frames": frames,
         "charts": charts,
         "words": words,
     }
-    return assemble_page(
-        "film", title=f"the film of {name}", data=data, packing=packing, footer=FOOTER, styles=("film",)
-    )
+    footer = FOOTERS[shots[0].answer_is]
+    return assemble_page("film", title=name, data=data, packing=packing, footer=footer, styles=("film",), lang=lang)
+
+
+def _reads_characters(shot: Shot) -> bool:
+    """Return whether every token is a character, special ones aside."""
+    first = shot.maps[0]
+    return all(len(label) == 1 for label in (*first.queries, *first.keys) if not SPECIAL.fullmatch(label))
 
 
 def _score_by_step(film: Film, score: str) -> list[tuple[int, float]]:
@@ -64,15 +80,19 @@ def _describe_probe(shot: Shot, number: int) -> dict[str, Any]:
         "note": "",
         "output": 0,
         "sides": [
-            {"name": "reference", "labels": first.queries, "words": shot.reference_words},
-            {"name": "source", "labels": first.keys, "words": shot.source_words},
+            {"name": shot.sides[0], "labels": first.queries, "words": shot.reference_words},
+            {"name": shot.sides[1], "labels": first.keys, "words": shot.source_words},
         ],
         "maps": [
             {"path": found.path, "kind": found.kind, "layer": found.layer, "queries": 0, "keys": 1, "details": None}
             for found in shot.maps
         ],
         "positions": [],
+        "layers": [],
+        "characters": _reads_characters(shot),
+        "written": False,
         "choices": [],
+        "classes": [],
         "answers": [],
         "worth": [],
     }

@@ -4,18 +4,20 @@ weights (H, Q, K) of one image, or a rollout → a share for each cell (rows, co
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from rich.text import Text
 from torch import Tensor
 
 from jumok.inspection.record import AttentionMap, AttentionRecord, rollout
 from jumok.lens.figure import plain, save_png
-from jumok.lens.terminal import shade
+from jumok.lens.terminal import CELL, Drawing, shade
 
 SIDE = 3.2  # inches
 Grid = tuple[int, int]
@@ -73,15 +75,31 @@ def _spread(coarse: Tensor, grid: Grid) -> Tensor:
     return fine / fine.sum()
 
 
-def draw_heat(heat: Tensor, *, colour: bool = True) -> Text:
-    """Return a drawing of shares (rows, columns), shaded relative to the strongest."""
-    strongest, drawing = max(float(heat.max()), 1e-9), Text()
-    for row in heat.tolist():
-        for share in row:
-            blocks, style = shade(share / strongest, colour=colour)
-            drawing.append(blocks, style=style)
-        drawing.append("\n")
-    return drawing
+@dataclass(frozen=True)
+class HeatDrawing(Drawing):
+    """Shares (rows, columns) as blocks, shaded relative to the strongest; a terminal that is narrower gets fewer."""
+
+    heat: Tensor
+    colour: bool = True
+
+    def fitted(self, width: int | None) -> Text:
+        """Return the drawing in at most so many columns; where it would be wider, a block stands for several cells."""
+        side = 1 if width is None else -(-CELL * self.heat.shape[1] // max(width, CELL))
+        shown = F.avg_pool2d(self.heat[None].float(), side, ceil_mode=True)[0]
+        strongest, drawing = max(float(shown.max()), 1e-9), Text()
+        for row in shown.tolist():
+            for share in row:
+                blocks, style = shade(share / strongest, colour=self.colour)
+                drawing.append(blocks, style=style)
+            drawing.append("\n")
+        if side > 1:
+            drawing.append(f"each block: {side} × {side} patches\n", style="dim")
+        return drawing
+
+
+def draw_heat(heat: Tensor, *, colour: bool = True) -> Drawing:
+    """Return a drawing of shares (rows, columns) for a terminal."""
+    return HeatDrawing(heat, colour)
 
 
 def save_heat(pixels: np.ndarray[Any, Any], heat: Tensor, path: Path, *, title: str = "") -> None:

@@ -14,10 +14,11 @@ import numpy as np
 import torch
 from PIL import Image
 
-from jumok.inspection.record import AttentionMap, AttentionRecord
+from jumok.inspection.record import AttentionMap
 from jumok.lens.heat import heat_of
-from jumok.lens.html import Page, assemble_page, bits_for, count_numbers, describe_view
+from jumok.lens.html import CLASS, Page, assemble_page, bits_for, describe_view
 from jumok.lens.image_view import ImageView, cell_labels
+from jumok.lens.layers import count_numbers, shown_layers
 from jumok.lens.packing import Packing
 from jumok.lens.view import Side, View
 
@@ -29,26 +30,30 @@ FOOTER = "point at a patch, click or Enter pins it, arrow keys walk · shades ar
 Grid = tuple[int, int]
 
 
-def make_image_page(views: Sequence[ImageView]) -> Page:
-    """Return the page of one or more models on one image."""
+def make_image_page(views: Sequence[ImageView], *, matrices: bool | None = None, lang: str | None = None) -> Page:
+    """Return the page of one or more models on one image; matrices and lang as in make_page."""
     packing = Packing()
     in_lines = [_in_line(view) for view in views]
     bits = bits_for(in_lines)
-    runs = [_describe(view, line, packing, bits=bits) for view, line in zip(views, in_lines, strict=True)]
+    pairs = zip(views, in_lines, strict=True)
+    runs = [_describe(view, line, packing, bits=bits, matrices=matrices) for view, line in pairs]
     title = " · ".join(filter(None, [views[0].source, views[0].name])) or "an image"
-    return assemble_page("image", title=title, data={"runs": runs}, packing=packing, footer=FOOTER, styles=("image",))
+    return assemble_page(
+        "image", title=title, data={"runs": runs}, packing=packing, footer=FOOTER, styles=("image",), lang=lang
+    )
 
 
 def _in_line(view: ImageView) -> View:
     """Return a view whose cells stand in a line, as words do: one kind per grid, blocks where cells are too many."""
     kinds = _kinds(view.record.maps)
     maps = [_in_blocks(replace(found, kind=kinds[found.kind, found.grid])) for found in view.record.maps]
-    if sum(count_numbers(found.details) for found in maps if found.details is not None) > MOST_DETAILS:
-        maps = [replace(found, details=None) for found in maps]
+    record = replace(view.record, maps=maps)
+    if count_numbers(maps, shown_layers(record)) > MOST_DETAILS:
+        record.maps = maps = [replace(found, details=None) for found in maps]
     sides = {found.kind: Side("patches", found.keys) for found in maps}
     return View(
         view.name,
-        AttentionRecord(maps, positions=view.record.positions),
+        record,
         {kind: (side, side) for kind, side in sides.items()},
         output=next(iter(sides.values()), Side("patches", ())),
         source=view.source,
@@ -56,14 +61,14 @@ def _in_line(view: ImageView) -> View:
     )
 
 
-def _describe(view: ImageView, line: View, packing: Packing, *, bits: int) -> dict[str, Any]:
+def _describe(view: ImageView, line: View, packing: Packing, *, bits: int, matrices: bool | None) -> dict[str, Any]:
     """Return the JSON of one view: that of a view in line, and the image with its cells."""
     kinds, maps = _kinds(view.record.maps), line.record.maps
     grids = {found.kind: found.grid for found in maps}
     blocks = {kinds[found.kind, found.grid]: _block(found) for found in view.record.maps}
     exact = sum(found.weights.numel() for found in maps) <= MOST_EXACT
     heat = heat_of(view.record)
-    return describe_view(line, packing, exact=exact, bits=bits) | {
+    return describe_view(line, packing, exact=exact, bits=bits, matrices=matrices) | {
         "note": view.note,
         "image": None if view.pixels is None else png_of(view.pixels),
         "height": 1 if view.pixels is None else view.pixels.shape[0],
@@ -72,7 +77,7 @@ def _describe(view: ImageView, line: View, packing: Packing, *, bits: int) -> di
             kind: {"rows": grid[0], "columns": grid[1], "block": blocks[kind]} for kind, grid in grids.items() if grid
         },
         "dark": view.pixels is None or bool(view.pixels.mean() < DARK),
-        "classes": view.classes,
+        "classes": [dict(zip(CLASS, one, strict=True)) for one in view.classes],
         "heat": None if heat is None else packing.rounded(heat),
     }
 

@@ -37,7 +37,7 @@ class ImageView:
                 "their places in the image are not known; show(record) without an image shows them as they are"
             )
         maps = [laid_out(found, found.grid or _square(found)) for found in record.maps]
-        whole = AttentionRecord(maps, positions=record.positions)
+        whole = replace(record, maps=maps)
         whole.positions = placed(whole)
         return cls("a record of attention", whole, None if image is None else _pixels(image))
 
@@ -59,7 +59,11 @@ def cell_labels(grid: tuple[int, int], special: int) -> tuple[str, ...]:
 def placed(record: AttentionRecord) -> list[PositionTable]:
     """Return the position tables of a record whose maps have grids, labelled by row and column."""
     grids = {found.grid[0] * found.grid[1]: found.grid for found in record.maps if found.grid}
-    return [one.cut(cell_labels(grids[len(one.table)], 0)) for one in record.positions if len(one.table) in grids]
+    return [
+        replace(one, labels=cell_labels(grids[len(one.table)], 0), grid=grids[len(one.table)])
+        for one in record.positions
+        if len(one.table) in grids
+    ]
 
 
 def _square(found: AttentionMap) -> tuple[int, int]:

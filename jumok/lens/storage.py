@@ -14,19 +14,22 @@ from torch import Tensor
 
 from jumok.errors import DataError
 from jumok.inspection.details import AttentionDetails, PositionTable
+from jumok.inspection.layers import LayerDetails, NormDetails, Sublayer
 from jumok.inspection.record import AttentionMap, AttentionRecord
 
 FORMAT = 1
+Kept = AttentionMap | AttentionDetails | PositionTable | LayerDetails | Sublayer | NormDetails
 HEAD = "jumok_record"  # the one entry of the file's head that is ours
 
 
 def save_record(record: AttentionRecord, path: str | Path) -> None:
-    """Write the maps and positions of a record to a file, whole or not at all."""
+    """Write the maps, positions and layers of a record to a file, whole or not at all; the model's matrices stay with it."""
     tensors: dict[str, Tensor] = {}
     head = {
         "format": FORMAT,
         "maps": [_taken_apart(found, f"maps.{number}", tensors) for number, found in enumerate(record.maps)],
         "positions": [_taken_apart(found, f"positions.{n}", tensors) for n, found in enumerate(record.positions)],
+        "layers": [_taken_apart(found, f"layers.{n}", tensors) for n, found in enumerate(record.layers)],
     }
     target = Path(path)
     part = target.with_name(f".{target.name}.part")
@@ -49,6 +52,7 @@ def load_record(path: str | Path) -> AttentionRecord:
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - it is no dict
         maps = [_map(facts, f"maps.{number}", tensors) for number, facts in enumerate(head["maps"])]
         positions = [_table(facts, f"positions.{n}", tensors) for n, facts in enumerate(head["positions"])]
+        layers = [_layer(facts, f"layers.{n}", tensors) for n, facts in enumerate(head.get("layers", []))]
     except FileNotFoundError:
         raise DataError(f"there is no file {path}; jumok.save_record(record, FILE) writes one") from None
     except (OSError, SafetensorError, ValueError, KeyError, TypeError, AttributeError) as error:
@@ -56,21 +60,21 @@ def load_record(path: str | Path) -> AttentionRecord:
         raise DataError(
             f"{path} is no whole record of attention ({reason}); jumok.save_record(record, FILE) writes one"
         ) from None
-    return AttentionRecord(maps, positions=positions)
+    return AttentionRecord(maps, positions=positions, layers=layers)
 
 
-def _taken_apart(
-    found: AttentionMap | AttentionDetails | PositionTable, name: str, tensors: dict[str, Tensor]
-) -> dict[str, Any]:
+def _taken_apart(found: Kept, name: str, tensors: dict[str, Tensor]) -> dict[str, Any]:
     """Return the fields of a dataclass that are no tensors, and put its tensors into `tensors` by name."""
     facts: dict[str, Any] = {}
     for field in fields(found):
         value = getattr(found, field.name)
         if isinstance(value, Tensor):
             tensors[f"{name}.{field.name}"] = value.detach().cpu().clone().contiguous()  # nothing is shared in a file
-        elif isinstance(value, AttentionDetails):
+        elif isinstance(value, Kept):
             facts[field.name] = _taken_apart(value, f"{name}.{field.name}", tensors)
-        else:
+        elif field.name == "sublayers":
+            facts["sublayers"] = [_taken_apart(one, f"{name}.{place}", tensors) for place, one in enumerate(value)]
+        elif field.name != "matrices":
             facts[field.name] = value
     return facts
 
@@ -94,4 +98,35 @@ def _map(facts: dict[str, Any], name: str, tensors: dict[str, Tensor]) -> Attent
 def _table(facts: dict[str, Any], name: str, tensors: dict[str, Tensor]) -> PositionTable:
     """Return a position table from its entry in the file's head."""
     where = str(facts["path"]), str(facts["kind"]), str(facts["join"])
-    return PositionTable(*where, tensors[f"{name}.table"], tuple(facts["labels"]))
+    grid = facts.get("grid")
+    return PositionTable(*where, tensors[f"{name}.table"], tuple(facts["labels"]), (grid[0], grid[1]) if grid else None)
+
+
+def _layer(facts: dict[str, Any], name: str, tensors: dict[str, Tensor]) -> LayerDetails:
+    """Return a layer from its entry in the file's head."""
+    return LayerDetails(
+        str(facts["path"]),
+        tensors[f"{name}.before"],
+        tuple(_sublayer(one, f"{name}.{place}", tensors) for place, one in enumerate(facts["sublayers"])),
+        tensors[f"{name}.after"],
+        tensors.get(f"{name}.embedded"),
+        str(facts["positions"]),
+        None if facts.get("final") is None else _norm(facts["final"], f"{name}.final", tensors),
+    )
+
+
+def _sublayer(facts: dict[str, Any], name: str, tensors: dict[str, Tensor]) -> Sublayer:
+    return Sublayer(
+        str(facts["path"]),
+        tensors[f"{name}.output"],
+        _norm(facts["norm"], f"{name}.norm", tensors),
+        bool(facts["pre"]),
+        bool(facts["residual"]),
+        tensors.get(f"{name}.hidden"),
+        str(facts["activation"]),
+    )
+
+
+def _norm(facts: dict[str, Any], name: str, tensors: dict[str, Tensor]) -> NormDetails:
+    given = tensors[f"{name}.scale"], tensors[f"{name}.shift"], float(facts["epsilon"])
+    return NormDetails(*given, tensors.get(f"{name}.mean"), tensors.get(f"{name}.variance"))

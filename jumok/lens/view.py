@@ -38,3 +38,5 @@ class View:
     characters: bool = False  # whether the model reads characters: a page then opens on them, not on words
     answers: Sequence[tuple[str, float]] = ()  # the search's answers with their scores, best first
     worth: Sequence[tuple[str, int, float, float]] = ()  # path, head, score lost without it, its strongest weight
+    tokens: Sequence[tuple[str, float]] = ()  # of the text, and the score lost when each is left out
+    note: str = NOTHING_TO_SHOW  # said where there is no attention

@@ -44,12 +44,20 @@ class RecurrentClassifierConfig(TextModelConfig):
             )
         return self
 
+    @property
+    def why_no_film(self) -> str:
+        """What is said because there is no attention to be filmed."""
+        return "a recurrent classifier has no attention to be filmed"
+
 
 class RecurrentClassifier(Model[LabelBatch]):
     """Name the class of a sequence by its last recurrent state."""
 
     Config = RecurrentClassifierConfig
     tasks = ("text-classification",)
+    why_no_attention = (
+        "This model has no attention to show: it reads the text once, and one vector is all that it keeps of it."
+    )
 
     def __init__(self, config: RecurrentClassifierConfig) -> None:
         super().__init__()

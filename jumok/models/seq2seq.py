@@ -79,6 +79,13 @@ class Seq2SeqConfig(PairModelConfig):
         return self.attention != "none"
 
     @property
+    def why_no_film(self) -> str:
+        """What is said where there is no attention to be filmed."""
+        if self.attends_to_source:
+            return ""
+        return "its decoder has no attention to be filmed; set model.attention = 'mlp' and train again"
+
+    @property
     def reader_width(self) -> int:
         """The width of the encoder's states."""
         return self.encoder_width or self.width

@@ -85,11 +85,6 @@ class TransformerConfig(PairModelConfig):
         return self
 
     @property
-    def attends_to_source(self) -> bool:
-        """Whether there is attention over the source: always."""
-        return True
-
-    @property
     def depths(self) -> tuple[int, int]:
         """Layers of the encoder and of the decoder."""
         return self.encoder_layers or self.layers, self.decoder_layers or self.layers

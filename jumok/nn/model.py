@@ -28,6 +28,7 @@ class Model(nn.Module, ABC, Generic[BatchT]):
 
     Config: ClassVar[type]  # a class of recipe sections: Model(config) makes the model
     tasks: ClassVar[tuple[str, ...]] = ()  # that it was made for
+    why_no_attention: ClassVar[str] = ""  # a sentence for models that have none to show
     project: nn.Linear  # features → logits
 
     @abstractmethod
@@ -72,8 +73,6 @@ class Model(nn.Module, ABC, Generic[BatchT]):
 
 class ImageReader(Model[ImageBatch]):
     """A model that reads images."""
-
-    why_no_attention: ClassVar[str] = ""  # a sentence for models that have none to show
 
     def grid(self, images: Tensor) -> tuple[int, int]:
         """Return the rows and columns of cells that attention maps over images (B, C, H, W) have."""

@@ -17,6 +17,7 @@ from jumok.nn.recording import recorder_for
 
 PositionKind = Literal["none", "index", "sinusoidal", "sinusoidal-halves", "learned"]
 Join = Literal["add", "concatenate"]
+SHOWN = 64  # positions that a record has at least, however short the sequence
 
 
 def sinusoid(places: Tensor, width: int, *, halves: bool = False) -> Tensor:
@@ -65,14 +66,15 @@ class Positions(nn.Module):
         """Return (B, T, D) of embeddings (B, T, E) whose first token stands at place first, one number or (B,)."""
         if self.kind == "none":
             return embeddings
-        record = recorder_for(self)
         places = torch.arange(embeddings.shape[1], device=embeddings.device)
         places = places + (first[:, None] if isinstance(first, Tensor) else first)  # (B, T) or (T,)
         encoding = self.encode(places).to(embeddings.dtype)
-        if record is not None and record.without_positions:
-            encoding = torch.zeros_like(encoding)
-        if record is not None:
-            record.file_positions(self, self.kind, self.join, encoding)
+        if (record := recorder_for(self)) is not None:
+            count = max(places.max().item() + 1 if places.numel() else 0, min(SHOWN, self.limit or SHOWN))
+            table = self.encode(torch.arange(count, device=places.device)).to(embeddings.dtype)
+            factor = 0.0 if record.without_positions else 1.0
+            encoding = encoding * factor
+            record.file_positions(self, self.kind, self.join, table * factor)
         if self.join == "add":
             return embeddings + encoding
         return torch.cat([embeddings, encoding.expand(*embeddings.shape[:2], -1)], dim=-1)

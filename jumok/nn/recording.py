@@ -54,7 +54,7 @@ class Recorder(Protocol):
         """Keep weights (B, H, Q, K); grid says how the keys lie in an image."""
 
     def file_positions(self, module: nn.Module, kind: str, join: str, encoding: Tensor) -> None:
-        """Keep the encoding (T, P) or (B, T, P) of a sequence's positions."""
+        """Keep the encoding (T, P) of the positions from 0 on, or of the cells of a grid."""
 
 
 _recorders: ContextVar[tuple[Recorder, ...]] = ContextVar("recorders", default=())  # the innermost last

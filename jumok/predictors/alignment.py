@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from rich.text import Text
 from torch import Tensor
 
 from jumok.errors import ConfigError
 from jumok.inspection.record import AttentionRecord
 from jumok.lens.figure import save_alignment
-from jumok.lens.terminal import draw_alignment
+from jumok.lens.terminal import Drawing, draw_alignment
 
 # Q queries · K keys
 
@@ -29,8 +28,8 @@ class Alignment:
     keys: tuple[str, ...]
     title: str
 
-    def draw(self, *, colour: bool = True) -> Text:
-        """Return the drawing for a terminal."""
+    def draw(self, *, colour: bool = True) -> Drawing:
+        """Return the drawing for a terminal, which folds it to its width."""
         return draw_alignment(self.weights, self.queries, self.keys, colour=colour)
 
     def save_png(self, path: Path) -> None:

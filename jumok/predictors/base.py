@@ -13,6 +13,8 @@ from typing import Any, ClassVar, Generic, Literal, Self, TypeVar
 from jumok.config import DecodingConfig, Split
 from jumok.errors import ConfigError
 from jumok.nn.model import Model
+from jumok.predictors.explaining import Look
+from jumok.predictors.explanation import Explanation
 from jumok.runs.run import Run
 from jumok.tasks.base import Scores, Task
 
@@ -96,6 +98,10 @@ class Predictor(ABC, Generic[TaskT, ModelT, StoreT]):
     def choose_language(self, to: str) -> None:
         """Choose the target language that is meant where a call names none."""
         raise ConfigError(f"--to {to} is for translation; {self.run.folder} is a run of {self.run.recipe.task}")
+
+    def look(self, text: str, asked: Look, *, warn: Warn = ignore_notice) -> Explanation[Any]:
+        """Return what `jumok look` shows of a text."""
+        raise ConfigError(f"{self.run.folder} is a run of {self.run.recipe.task}, which has no text to look into")
 
     def evaluate(
         self,

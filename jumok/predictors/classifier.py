@@ -25,6 +25,16 @@ class Verdict:
     probability: float
     probabilities: dict[str, float]  # of every class, the likeliest first
 
+    @property
+    def headline(self) -> str:
+        """The verdict in one line."""
+        return f"{self.label} {self.probability:.1%}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the verdict as JSON has it."""
+        ranked = {label: round(probability, 6) for label, probability in self.probabilities.items()}
+        return {"label": self.label, "probability": round(self.probability, 6), "probabilities": ranked}
+
 
 class Classifier(ModelPredictor[ClassificationT, ModelT, StoreT]):
     """Name the classes of texts or of images."""

@@ -1,117 +1,121 @@
-"""How a translator's answer is explained: searched for at full speed, then looked at in one pass over its final ids.
+"""What explaining shares, whatever the model answers: what may be left out, and what each head and token was worth.
 
-source ids → search → answer → one teacher-forced pass under observe → Explanation; without each head in turn → HeadWorth
+answer, found at full speed → one pass over its final ids under observe → Explanation
+the same answer's log-probability without each head, and without each token of the text → importance
 """
 
-import math
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 
-import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
-from jumok.config import DecodingConfig
-from jumok.data.text.tokenizer import END
 from jumok.errors import ConfigError
-from jumok.inspection.ablation import Ablation
+from jumok.inspection.ablation import Ablation, attention_layers
 from jumok.inspection.observe import observe
-from jumok.nn.attention import MultiHeadAttention
-from jumok.nn.batch import PairBatch
-from jumok.nn.scores import StateAttention
-from jumok.predictors.engines import PairDecoder, TranslationEngine
-from jumok.predictors.explanation import Explanation, HeadWorth, choices_of
-from jumok.tasks.pairs import Ids, collate
-from jumok.tasks.translation import Translation
-from jumok.tasks.writing import Answer
+from jumok.inspection.record import AttentionMap, AttentionRecord
+from jumok.lens.view import Side
+from jumok.nn.positions import Positions
+from jumok.predictors.explanation import Explanation, HeadWorth, TokenWorth
+
+# N variants of a text
+
+AT_ONCE = 16  # variants of a text that are read side by side
+
+ExplanationT = TypeVar("ExplanationT", bound=Explanation[Any])
+# Places of tokens, each left out of the text in a variant of its own (None: of no token) → log-probabilities (N,) of
+# one and the same answer.
+LogProbabilities = Callable[[Sequence[int | None]], Tensor]
 
 
-@torch.inference_mode()
-def explain(
-    engine: TranslationEngine,
-    task: Translation,
-    ids: Ids,
+@dataclass(frozen=True)
+class Look:
+    """What `jumok look` asks about a text."""
+
+    to: str = ""  # the target language of a translator that has several
+    target: str | None = None  # looked at instead of the model's own: a translation, a continuation, a class
+    decoding: Mapping[str, Any] = field(default_factory=dict)  # options of the search
+    importance: bool = False  # what heads and tokens were worth, too
+    details: bool = False  # for a page: queries, keys and values, and further answers of a search
+
+    def refuse(self, run: object, does: str, *, target: bool = False, decoding: AbstractSet[str] = frozenset()) -> None:
+        """Refuse what has no meaning for a run that does something: all but a target and the named options of decoding."""
+        refused = {"--to": "translation"} if self.to else {}
+        if self.target is not None and not target:
+            refused["--target"] = "translations, continuations and classes"
+        for name in self.decoding:
+            if name not in decoding:
+                refused[f"--{name.replace('_', '-')}"] = "translation" if name == "beam" else "language models"
+        for option, others in refused.items():
+            raise ConfigError(f"{option} is for {others}; {run} {does}")
+
+
+def ablation_of(
+    model: nn.Module,
     *,
-    given: Answer | None,
-    options: DecodingConfig,
-    ablation: Ablation,
-    details: bool = False,
-) -> Explanation:
-    """Return the answer to a source, or the given one, explained; ablation leaves something out of search and pass."""
-    model = engine.model
-    check_ablation(model, ablation)
-    if given is not None:
-        answers = [given]
-    elif ablation == Ablation():
-        answers = engine.search([ids], options=options)[0]
-    else:
-        with observe(model, ablation=ablation, keep=False):
-            answers = engine.search([ids], options=options)[0]
-    answer = answers[0]
-    batch, written = _forced(model, ids, answer)
-    with observe(model, ablation=ablation, details=details) as record:
-        logits = model(batch)[0]
-    chosen = [*written, END]
-    source, outputs = task.source_tokenizer.labels([*ids, END]), task.target_tokenizer.labels(chosen)
-    begun = ["[START]", *outputs[:-1]]
-    labels = {"encoder": (source, source), "decoder": (outputs, begun)}
-    record.maps = [found.cut(*labels.get(found.kind, (outputs, source))) for found in record.maps]
-    sides = (source, begun)  # a model reads the source first
-    record.positions = [found.cut(side) for found, side in zip(record.positions, sides, strict=False)]
-    choices = choices_of(logits, chosen, task.target_tokenizer.labels)
-    if given is not None:
-        total = sum(math.log(max(choice.probability, 1e-38)) for choice in choices)
-        answer = replace(answer, log_probability=total, score=total / len(choices) ** options.length_penalty)
-    return Explanation(
-        source[:-1],
-        answer,
-        record,
-        choices=choices,
-        others=tuple(answers[1:]),
-        source_words=tuple(task.source_tokenizer.words(list(ids))),
-        answer_words=tuple(task.target_tokenizer.words(written)),
-        text=task.source_tokenizer.decode(list(ids)),
-    )
-
-
-@torch.inference_mode()
-def worth_of_heads(model: PairDecoder, ids: Ids, explanation: Explanation) -> list[HeadWorth]:
-    """Return what an explained answer loses without each head, the dearest first."""
-    batch, written = _forced(model, ids, explanation.answer)
-    chosen = torch.tensor([*written, END], device=batch.inputs.device)[:, None]
-
-    def likelihood(ablation: Ablation) -> float:
-        with observe(model, ablation=ablation, keep=False):
-            logits = model(batch)[0].float()
-        return float(logits.log_softmax(dim=-1).gather(1, chosen).sum())
-
-    whole, worth = likelihood(Ablation()), []
-    for found in explanation.record.maps:
-        strongest = found.weights.amax(dim=-1).mean(dim=-1).tolist()
-        for one in found.summaries():
-            lost = whole - likelihood(Ablation(frozenset({(one.path, one.head)})))
-            worth.append(
-                HeadWorth(one.path, one.kind, one.layer, one.head, lost, strongest[one.head], entropy=one.entropy)
-            )
-    return sorted(worth, key=lambda head: -head.lost)
-
-
-def check_ablation(model: nn.Module, ablation: Ablation) -> None:
-    """Refuse to switch off what is not there."""
-    layers = {
-        path: module.heads if isinstance(module, MultiHeadAttention) else 1
-        for path, module in model.named_modules()
-        if isinstance(module, MultiHeadAttention | StateAttention)
-    }
+    heads: Iterable[tuple[str, int]],
+    hidden: Iterable[int],
+    without_positions: bool,
+    tokens: int,
+) -> Ablation:
+    """Return what is left out, tokens of the text counted from 0; what is not there is refused."""
+    ablation = Ablation(frozenset(heads), frozenset(hidden), without_positions)
+    layers = attention_layers(model)
     for path, head in ablation.heads:
         if path not in layers:
             raise ConfigError(f"there is no attention layer '{path}'; there are {', '.join(layers) or 'none'}")
         if not 0 <= head < layers[path]:
             raise ConfigError(f"{path} has {layers[path]} heads, counted from 0; there is no head {head}")
+    for token in ablation.hidden:
+        if not 0 <= token < tokens:
+            raise ConfigError(f"the text has {tokens} tokens, counted from 0; there is no token {token} to leave out")
+    has_positions = any(isinstance(one, Positions) and one.kind != "none" for one in model.modules())
+    if without_positions and not has_positions:
+        raise ConfigError("this model has no positions that could be left out")
+    return ablation
 
 
-def _forced(model: PairDecoder, ids: Ids, answer: Answer) -> tuple[PairBatch, list[int]]:
-    """Return the batch of a source and its answer, and as much of the answer as the model takes."""
-    limit = model.limit or len(answer.ids) + 1
-    written = answer.ids[: limit - 1]
-    batch = collate([(ids, np.asarray(written, dtype=np.int64))])
-    return batch.to(model.device), written
+def label_maps(record: AttentionRecord, looking: Mapping[str, tuple[Side, Side]]) -> None:
+    """Cut the maps of a record to the one example, and label them by what looks at what (Explanation.looking)."""
+    sides = [looking.get(found.kind) or looking[""] for found in record.maps]
+    record.maps = [
+        found.cut(queries.labels, keys.labels) for found, (queries, keys) in zip(record.maps, sides, strict=True)
+    ]
+
+
+@torch.inference_mode()
+def weighed(
+    explanation: ExplanationT,
+    model: nn.Module,
+    log_probabilities: LogProbabilities,
+    *,
+    kept: AbstractSet[int] = frozenset(),
+) -> ExplanationT:
+    """Return the explanation with what its answer loses without each head and each token of the text but those kept."""
+
+    def without_head(path: str, head: int) -> float:
+        with observe(model, ablation=Ablation(frozenset({(path, head)})), keep=False):
+            return float(log_probabilities([None])[0])
+
+    with observe(model, keep=False):  # as slow as the others, so that differences are not rounding
+        whole = float(log_probabilities([None])[0])
+    heads = [one for found in explanation.record.maps for one in _worth_of_heads(found, whole, without_head)]
+    places = [place for place in range(len(explanation.source)) if place not in kept]
+    some = [places[first : first + AT_ONCE] for first in range(0, len(places), AT_ONCE)]
+    left = [value for portion in some for value in log_probabilities(portion).tolist()]
+    tokens = [
+        TokenWorth(explanation.source[place], place, whole - value) for place, value in zip(places, left, strict=True)
+    ]
+    return replace(explanation, worth=tuple(sorted(heads, key=lambda head: -head.lost)), token_worth=tuple(tokens))
+
+
+def _worth_of_heads(
+    found: AttentionMap, whole: float, without_head: Callable[[str, int], float]
+) -> Iterable[HeadWorth]:
+    """Yield the worth of each head of a map."""
+    strongest = found.weights.amax(dim=-1).mean(dim=-1).tolist()
+    for one in found.summaries():
+        lost = whole - without_head(one.path, one.head)
+        yield HeadWorth(one.path, one.kind, one.layer, one.head, lost, strongest[one.head], entropy=one.entropy)

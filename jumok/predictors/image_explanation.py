@@ -6,7 +6,6 @@ ImageClassifier.explain → ImageExplanation → heat_map → the terminal, a PN
 from dataclasses import dataclass
 from pathlib import Path
 
-from rich.text import Text
 from torch import Tensor
 
 from jumok.data.images.decode import Pixels
@@ -16,7 +15,9 @@ from jumok.lens.heat import chosen_heat, draw_heat, save_heat, save_matrices
 from jumok.lens.html import Page
 from jumok.lens.image_page import make_image_page
 from jumok.lens.image_view import ImageView
+from jumok.lens.terminal import Drawing
 from jumok.predictors.classifier import Verdict
+from jumok.predictors.shown import Shown
 
 BEST = 3  # classes that a line names
 
@@ -29,8 +30,8 @@ class HeatMap:
     title: str
     pixels: Pixels  # of the image below it
 
-    def draw(self, *, colour: bool = True) -> Text:
-        """Return the drawing for a terminal."""
+    def draw(self, *, colour: bool = True) -> Drawing:
+        """Return the drawing for a terminal, which makes it fit."""
         return draw_heat(self.heat, colour=colour)
 
     def save_png(self, path: Path, *, caption: str) -> None:
@@ -39,7 +40,7 @@ class HeatMap:
 
 
 @dataclass(frozen=True)
-class ImageExplanation:
+class ImageExplanation(Shown):
     """A verdict, and where the model looked."""
 
     verdict: Verdict
@@ -93,10 +94,6 @@ class ImageExplanation:
         classes = list(self.verdict.probabilities.items())
         return ImageView(name, self.record, self.pixels, self.source, classes, self.note)
 
-    def page(self) -> Page:
-        """Return the page that shows this."""
-        return make_image_page([self.view()])
-
-    def _repr_html_(self) -> str:
-        """Show the page in a notebook."""
-        return self.page()._repr_html_()
+    def page(self, *, matrices: bool | None = None, lang: str | None = None) -> Page:
+        """Return the page that shows this; matrices and lang as in jumok.lens.html.make_page."""
+        return make_image_page([self.view()], matrices=matrices, lang=lang)

@@ -1,31 +1,41 @@
-"""A trained text classifier: name classes with their probabilities, and score them beside two baselines.
+"""A trained text classifier: name classes with their probabilities, explain that, and score it beside two baselines.
 
-text → ids → row → model → probabilities, best first
+text → ids → row → model → probabilities, best first; under observe → attention between the tokens of the text
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import overload
 
 import torch
+from torch import Tensor
 
 from jumok.cache import cache_key, cached_folder
 from jumok.config import LabelledFile
 from jumok.data.text.labelled import LabelStore
-from jumok.errors import ConfigError, DataError, MissingExtraError
+from jumok.data.text.sources import tidy
+from jumok.errors import ConfigError, DataError, MissingExtraError, did_you_mean
 from jumok.evaluation.labels import score_labels
 from jumok.evaluation.ngrams import fit_ngrams, majority_class
+from jumok.inspection.ablation import Ablation, attention_layers
+from jumok.inspection.observe import observe
 from jumok.nn.batch import LabelBatch
 from jumok.nn.model import Model
-from jumok.nn.threads import one_thread_for
+from jumok.nn.threads import one_thread, one_thread_for
 from jumok.predictors.base import Advance, Notice, Warn, ignore_notice, ignore_progress
 from jumok.predictors.classifier import Classifier, Verdict, ranked_verdict
+from jumok.predictors.explaining import Look, ablation_of, weighed
+from jumok.predictors.explanation import Explanation, HeadWorth
+from jumok.predictors.read_text import TextRow
 from jumok.tasks.base import Scores
 from jumok.tasks.examples import MARKS, make_row, pad_rows
 from jumok.tasks.text_classification import TextClassification
 
 AT_ONCE = 64  # texts read side by side
+NO_ATTENTION = "This model has no attention to show."
+Text = str | tuple[str, str]  # one text, or two
 
 
 class TextClassifier(Classifier[TextClassification, Model[LabelBatch], LabelStore]):
@@ -33,6 +43,7 @@ class TextClassifier(Classifier[TextClassification, Model[LabelBatch], LabelStor
 
     source_is = "a classifier's --source is a table with texts and classes"
     classified = "text"
+    explains = "text"
 
     @property
     def takes_two(self) -> bool:
@@ -51,7 +62,7 @@ class TextClassifier(Classifier[TextClassification, Model[LabelBatch], LabelStor
 
     def classify(
         self,
-        texts: str | tuple[str, str] | Sequence[str | tuple[str, str]],
+        texts: Text | Sequence[Text],
         *,
         progress: Advance = ignore_progress,
         warn: Warn = ignore_notice,
@@ -60,39 +71,126 @@ class TextClassifier(Classifier[TextClassification, Model[LabelBatch], LabelStor
 
         A text longer than the model takes is cut, and one without any is answered all the same, each with a warning.
         """
-        if isinstance(texts, str):
-            return self._classify([(texts, "")], progress=progress, warn=warn)[0]
-        if isinstance(texts, tuple):
-            if not self.takes_two:
-                raise ConfigError(
-                    f"a tuple is a pair of texts, and {self.run.folder} takes one text; give a list of texts"
-                )
-            first, second = texts
-            return self._classify([(str(first), str(second))], progress=progress, warn=warn)[0]
+        if isinstance(texts, str | tuple):
+            return self._classify([self._pair(texts)], progress=progress, warn=warn)[0]
         pairs = [(text, "") if isinstance(text, str) else text for text in texts]
         return self._classify(pairs, progress=progress, warn=warn)
+
+    def _pair(self, text: Text) -> tuple[str, str]:
+        """Return a text and nothing, or two texts, which the run must have been trained on."""
+        if isinstance(text, str):
+            return text, ""
+        if not self.takes_two:
+            raise ConfigError(f"a tuple is a pair of texts, and {self.run.folder} takes one text; give a list of texts")
+        first, second = text
+        return str(first), str(second)
 
     @torch.inference_mode()
     def _classify(self, pairs: Sequence[tuple[str, str]], *, progress: Advance, warn: Warn) -> list[Verdict]:
         verdicts: list[Verdict] = []
         for first in range(0, len(pairs), AT_ONCE):
-            rows = []
-            for number, ids in enumerate(self.task.read(pairs[first : first + AT_ONCE]), start=first + 1):
-                rows.append(make_row(*ids, self.task.data.max_length))
-                if not any(map(len, ids)):
-                    warn(Notice(number, "has no text; the class it gets is only what the model says of nothing at all"))
-                lost = sum(map(len, ids)) - (len(rows[-1][0]) - (MARKS if len(ids[1]) else MARKS - 1))
-                if lost:
-                    longest = self.task.data.max_length
-                    what = f"has {lost:,} tokens more than the model takes ({longest:,}); its end was left out"
-                    warn(Notice(number, what))
-            source, mask, segments = pad_rows(rows)
-            batch = LabelBatch(source, mask, torch.zeros(len(rows), dtype=torch.int64), segments).to(self.model.device)
+            rows = self.read(pairs[first : first + AT_ONCE], first=first + 1, warn=warn)
             with one_thread_for(len(rows), self.model):
-                probabilities = self.model(batch).float().softmax(dim=1).tolist()
-            verdicts += [ranked_verdict(self.task.labels, row) for row in probabilities]
+                found = self._logits(pad_rows([(row.ids, row.second) for row in rows])).softmax(dim=1).tolist()
+            verdicts += [ranked_verdict(self.task.labels, row) for row in found]
             progress(len(rows))
         return verdicts
+
+    def read(self, pairs: Sequence[tuple[str, str]], *, first: int = 1, warn: Warn = ignore_notice) -> list[TextRow]:
+        """Return the rows of texts, of which the first is that of line `first`; what is too long is cut with a warning."""
+        rows = []
+        for number, ids in enumerate(self.task.read(pairs), start=first):
+            row, second = make_row(*ids, self.task.data.max_length)
+            rows.append(TextRow(row, second, self.task.tokenizer))
+            if not any(map(len, ids)):
+                warn(Notice(number, "has no text; the class it gets is only what the model says of nothing at all"))
+            lost = sum(map(len, ids)) - (len(row) - (MARKS if len(ids[1]) else MARKS - 1))
+            if lost:
+                longest = self.task.data.max_length
+                what = f"has {lost:,} tokens more than the model takes ({longest:,}); its end was left out"
+                warn(Notice(number, what))
+        return rows
+
+    def _logits(self, padded: tuple[Tensor, Tensor, Tensor | None]) -> Tensor:
+        """Return the logits (B, classes) of padded rows."""
+        source, mask, segments = padded
+        batch = LabelBatch(source, mask, torch.zeros(len(source), dtype=torch.int64), segments)
+        logits: Tensor = self.model(batch.to(self.model.device)).float()
+        return logits
+
+    @one_thread()
+    @torch.inference_mode()
+    def explain(
+        self,
+        text: Text,
+        *,
+        label: str | None = None,
+        without_heads: Iterable[tuple[str, int]] = (),
+        without_tokens: Iterable[int] = (),
+        without_positions: bool = False,
+        details: bool = False,
+        warn: Warn = ignore_notice,
+    ) -> Explanation[Verdict]:
+        """Return the verdict on a text, or on two, and the attention of every layer and head; label: of that class.
+
+        Something may be left out: heads (the path of a layer and a number from 0), tokens of the text by their places,
+        positions. A token that is left out is not looked at; a recurrent model does not read it at all. With details,
+        maps keep the queries, keys and values that they were computed from.
+        """
+        [row], hidden = self.read([self._pair(text)], warn=warn), frozenset(without_tokens)
+        ablation = ablation_of(
+            self.model,
+            heads=without_heads,
+            hidden=hidden,
+            without_positions=without_positions,
+            tokens=row.tokens,
+        )
+        seen = Ablation(ablation.heads, without_positions=without_positions)  # tokens are hidden by the row's own mask
+        with observe(self.model, ablation=seen, details=details) as record:
+            attends = attention_layers(self.model)
+            logits = self._logits(row.hiding(hidden) if attends else row.without(hidden).padded())
+        verdict = ranked_verdict(self.task.labels, logits.softmax(dim=1)[0].tolist())
+        if label is not None:
+            self._class(label)
+            verdict = Verdict(label, verdict.probabilities[label], verdict.probabilities)
+        shown = " · ".join(filter(None, map(tidy, [text] if isinstance(text, str) else text)))
+        return replace(
+            row.explained(shown, verdict, record),
+            classes=tuple(verdict.probabilities.items()),
+            no_attention=self.model.why_no_attention or NO_ATTENTION,
+        )
+
+    @one_thread()
+    @torch.inference_mode()
+    def importance(
+        self, text: Text, *, label: str | None = None, details: bool = False, warn: Warn = ignore_notice
+    ) -> tuple[Explanation[Verdict], list[HeadWorth]]:
+        """Return an explanation, and what the log-probability of its class loses without each head, the dearest first.
+
+        The explanation's token_worth tells what it loses when each token of the text is left out.
+        """
+        explanation = self.explain(text, label=label, details=details, warn=warn)
+        [row], chosen = self.read([self._pair(text)]), self._class(explanation.answer.label)
+
+        def log_probabilities(left_out: Sequence[int | None]) -> Tensor:
+            return self._logits(row.padded(left_out)).log_softmax(dim=1)[:, chosen]
+
+        found = weighed(explanation, self.model, log_probabilities, kept=row.ends)
+        return found, list(found.worth)
+
+    def look(self, text: str, asked: Look, *, warn: Warn = ignore_notice) -> Explanation[Verdict]:
+        """Return what `jumok look` shows of a text; a model of two texts takes them with a tab between."""
+        asked.refuse(self.run.folder, "names classes", target=True)
+        given = _split_at_tab(text) if self.takes_two else text
+        if asked.importance:
+            return self.importance(given, label=asked.target, details=asked.details, warn=warn)[0]
+        return self.explain(given, label=asked.target, details=asked.details, warn=warn)
+
+    def _class(self, label: str) -> int:
+        """Return the number of a class, or say which there are."""
+        if label not in self.task.labels:
+            raise ConfigError(f"there is no class '{label}'; {did_you_mean(label, self.task.labels)}")
+        return self.task.labels.index(label)
 
     def verdicts(
         self, given: Sequence[str], *, progress: Advance = ignore_progress, warn: Warn = ignore_notice

@@ -6,7 +6,7 @@ explain adds one teacher-forced pass that is observed
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Self, overload
 
@@ -15,12 +15,12 @@ from jumok.data.text.pair_store import PairStore
 from jumok.data.text.sources import tidy
 from jumok.errors import ConfigError, DataError
 from jumok.evaluation.text import score_by_length, score_texts, tokenization
-from jumok.inspection.ablation import Ablation
 from jumok.nn.threads import one_thread
 from jumok.predictors.base import Advance, Notice, Predictor, Warn, ignore_notice
 from jumok.predictors.engines import JumokEngine, PairDecoder, TranslationEngine
-from jumok.predictors.explaining import explain, worth_of_heads
-from jumok.predictors.explanation import Explanation, HeadWorth
+from jumok.predictors.explaining import Look, ablation_of, weighed
+from jumok.predictors.explanation import HeadWorth, TranslationExplanation
+from jumok.predictors.translation_explaining import explain, log_probabilities_of
 from jumok.runs.run import Run
 from jumok.tasks.base import Scores
 from jumok.tasks.pairs import Ids
@@ -29,6 +29,7 @@ from jumok.tasks.writing import Answer
 
 SENTENCE_ENDS = ".!?。！？…;؟।"
 NO_SPACE_AFTER = "。！？"  # the next sentence follows at once
+LISTED = 5  # answers of a page, where the beam is as wide
 
 
 class Translator(Predictor[Translation, PairDecoder, PairStore]):
@@ -252,16 +253,22 @@ class Translator(Predictor[Translation, PairDecoder, PairStore]):
         without_positions: bool = False,
         details: bool = False,
         warn: Warn = ignore_notice,
-    ) -> Explanation:
+    ) -> TranslationExplanation:
         """Return the answer to text, or the given target, with the attention of every layer and head.
 
         The answer is searched for at full speed; then one pass over its final ids is observed. Both may leave something
         out: heads (the path of a layer and a number from 0), source tokens by their places, positions. With details, maps
         keep the queries, keys and values that they were computed from.
         """
-        ablation = Ablation(frozenset(without_heads), frozenset(without_tokens), without_positions)
         given = None if target is None else self.given(target)
         ids = self.read([text], to=to, warn=warn)[0]
+        ablation = ablation_of(
+            self.model,
+            heads=without_heads,
+            hidden=without_tokens,
+            without_positions=without_positions,
+            tokens=len(ids),
+        )
         return explain(
             self.engine,
             self.task,
@@ -282,10 +289,27 @@ class Translator(Predictor[Translation, PairDecoder, PairStore]):
         options: DecodingConfig | None = None,
         details: bool = False,
         warn: Warn = ignore_notice,
-    ) -> tuple[Explanation, list[HeadWorth]]:
-        """Return an explanation, and what its answer loses without each head, the dearest first."""
+    ) -> tuple[TranslationExplanation, list[HeadWorth]]:
+        """Return an explanation, and what its answer loses without each head, the dearest first.
+
+        The explanation's token_worth tells what the answer loses when each source token is left out.
+        """
         explanation = self.explain(text, to=to, target=target, options=options, details=details, warn=warn)
-        return explanation, worth_of_heads(self.model, self.read([text], to=to)[0], explanation)
+        ids = self.read([text], to=to)[0]
+        found = weighed(explanation, self.model, log_probabilities_of(self.model, ids, explanation.answer))
+        return found, list(found.worth)
+
+    def look(self, text: str, asked: Look, *, warn: Warn = ignore_notice) -> TranslationExplanation:
+        """Return what `jumok look` shows of a text."""
+        replace(asked, to="").refuse(self.run.folder, "translates", target=True, decoding={"beam", "max_length"})
+        options = self.options.changed(asked.decoding)
+        if asked.details and not options.sample:  # a page lists other answers, too
+            options = options.changed({"n_best": max(options.n_best, min(options.beam, LISTED))})
+        if asked.importance:
+            return self.importance(
+                text, to=asked.to, target=asked.target, options=options, details=asked.details, warn=warn
+            )[0]
+        return self.explain(text, to=asked.to, target=asked.target, options=options, details=asked.details, warn=warn)
 
     def given(self, text: str) -> Answer:
         """Return a text as if it were our answer; its score is not known yet."""

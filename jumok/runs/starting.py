@@ -3,10 +3,11 @@
 recipe → raw → [tokenizer], and [model] without what the data fills in, of the earlier run, below the keys that are given
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from jumok.catalogue import task_class
-from jumok.config.recipe import Overrides, Recipe, RecipeSource, read_raw
+from jumok.config.recipe import Overrides, Recipe, RecipeSource, find_recipe, read_raw
 from jumok.runs.run import Run, check_recipe, whence
 
 
@@ -16,9 +17,18 @@ def read_recipe(recipe: RecipeSource, overrides: Overrides = (), *, run: Run | N
     training = raw.get("training", {})
     init = training.get("init", "") if isinstance(training, dict) else ""
     if init and isinstance(init, str):
+        training["init"] = init = _from_its_folder(init, recipe)
         earlier = (run or Run.open(init)).recipe
         _inherit(raw, earlier, _tokenizer_names(raw.get("task", "translation"), code))
     return check_recipe(raw, name, code)
+
+
+def _from_its_folder(init: str, recipe: RecipeSource) -> str:
+    """Return the folder of an earlier run: from the recipe's folder on, as its data, or from here."""
+    if isinstance(recipe, Mapping):
+        return init
+    beside = find_recipe(recipe).parent / init
+    return str(beside) if Run.exists(beside) else init
 
 
 def _inherit(raw: dict[str, Any], earlier: Recipe, tokenizers: set[str]) -> None:

@@ -5,7 +5,7 @@ answering  beginning of a text → ids → decoding engine → ids → text
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import torch
@@ -13,6 +13,7 @@ import torch
 from jumok.config import TextData
 from jumok.config.recipe import Recipe
 from jumok.data.text.documents import TextCorpora, TextStore
+from jumok.inspection.film import Shot
 from jumok.nn.batch import TextBatch
 from jumok.nn.model import Decoder
 from jumok.tasks.base import Direction, Scores
@@ -21,6 +22,7 @@ from jumok.tasks.held_out import passage_problems
 from jumok.tasks.losses import Loss
 from jumok.tasks.survey import Lengths, Survey, unknown_share, vocabulary_problems
 from jumok.tasks.text import TextTask
+from jumok.tasks.text_film import LineCamera, lines_of, longest_probe
 from jumok.tasks.writing import perplexity, token_loss
 
 Writes = Decoder[TextBatch, Any]
@@ -31,6 +33,7 @@ class LanguageModeling(TextTask[Writes, TextBatch, TextStore]):
 
     Data = TextData
     unit = "tokens"
+    filmed = True
     Corpora = TextCorpora
     corpora: TextCorpora
     sections = ("tokenizer", "decoding")
@@ -130,3 +133,9 @@ class LanguageModeling(TextTask[Writes, TextBatch, TextStore]):
             survey, kind=self.recipe.tokenizer.kind, wanted=self.recipe.tokenizer.vocabulary
         )
         return survey
+
+    def camera(self, model: Writes, *, count: int) -> Callable[[Writes], tuple[Shot, ...]] | None:
+        """Return what shows where a model attends in so many stretches of val."""
+        longest = min(longest_probe(model), self.window)
+        lines = lines_of(self.open_split("val").values(), count=count, longest=longest) if longest else []
+        return LineCamera(lines, self.tokenizer) if lines else None

@@ -4,7 +4,7 @@ training   documents → chunks → masked → MaskedBatch → model.states at t
 answering  text with [MASK] → ids → model → likeliest tokens of each mask
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -16,6 +16,7 @@ from jumok.config.recipe import Recipe
 from jumok.data.text.batching import largest_batch, padding_share
 from jumok.data.text.documents import TextCorpora, TextStore
 from jumok.errors import ConfigError
+from jumok.inspection.film import Shot
 from jumok.nn.batch import MaskedBatch
 from jumok.nn.model import MaskedReader
 from jumok.tasks.base import Direction, Scores
@@ -24,6 +25,7 @@ from jumok.tasks.losses import Loss
 from jumok.tasks.masking import MaskedBatches
 from jumok.tasks.survey import Lengths, Survey, unknown_share, vocabulary_problems
 from jumok.tasks.text import TextTask
+from jumok.tasks.text_film import MaskedCamera, longest_probe
 from jumok.tasks.writing import perplexity, token_loss
 
 BATCH_TOKENS = 8192  # of an evaluation
@@ -34,6 +36,7 @@ class MaskedLanguageModeling(TextTask[MaskedReader, MaskedBatch, TextStore]):
 
     Data = MaskedTextData
     unit = "masked tokens"
+    filmed = True
     Corpora = TextCorpora
     corpora: TextCorpora
 
@@ -158,3 +161,13 @@ class MaskedLanguageModeling(TextTask[MaskedReader, MaskedBatch, TextStore]):
             survey, kind=self.recipe.tokenizer.kind, wanted=self.recipe.tokenizer.vocabulary
         )
         return survey
+
+    def camera(self, model: MaskedReader, *, count: int) -> Callable[[MaskedReader], tuple[Shot, ...]] | None:
+        """Return what shows where a model attends in so many val texts, whose masks are always the same."""
+        longest = longest_probe(model)
+        for store in self.open_split("val").values():
+            batches = self._batches(store, batch_tokens=max(BATCH_TOKENS, self.longest), seed=0)
+            short = np.flatnonzero(batches.lengths(0)[:, 0] <= longest)[:count]
+            if len(short):
+                return MaskedCamera(batches.batch(short, 0), self.tokenizer)
+        return None

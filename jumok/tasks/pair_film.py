@@ -61,13 +61,10 @@ class PairCamera:
         for row, ((source, target), texts) in enumerate(zip(self.ids, self.texts, strict=True)):
             read, written = [*source.tolist(), END], [*target.tolist(), END]
             labels = task.target_tokenizer.labels(written), task.source_tokenizer.labels(read)
-            words = [*task.source_tokenizer.words(read[:-1])], [*task.target_tokenizer.words(written[:-1])]
-            shots.append(
-                Shot(
-                    *texts,
-                    answers[row][0].text,
-                    tuple(found.cut(*labels, row) for found in attention),
-                    *((*side, side[-1] + 1 if side else 0) for side in words),
-                )
+            source_words, target_words = (
+                (*words, words[-1] + 1 if words else 0)
+                for words in (task.source_tokenizer.words(read[:-1]), task.target_tokenizer.words(written[:-1]))
             )
+            maps = tuple(found.cut(*labels, row) for found in attention)
+            shots.append(Shot(*texts, answers[row][0].text, maps, source_words, target_words))
         return tuple(shots)

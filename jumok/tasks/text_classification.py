@@ -17,6 +17,7 @@ from jumok.data.text.batching import largest_batch, padding_share, plan_batches
 from jumok.data.text.labelled import LabelledCorpora, LabelStore
 from jumok.data.text.sources import tidy
 from jumok.errors import ConfigError
+from jumok.inspection.film import Shot
 from jumok.nn.batch import LabelBatch
 from jumok.nn.model import Model
 from jumok.tasks.base import Direction
@@ -26,6 +27,7 @@ from jumok.tasks.held_out import label_problems
 from jumok.tasks.label_batches import LabelBatches, Sides, label_batch, label_lengths
 from jumok.tasks.survey import Lengths, Survey, unknown_share, vocabulary_problems
 from jumok.tasks.text import TextTask
+from jumok.tasks.text_film import ClassCamera, longest_probe, short_examples
 
 # B batch · S tokens
 
@@ -39,6 +41,7 @@ class TextClassification(
 
     Data = LabelledData
     unit = "texts"
+    filmed = True
     Corpora = LabelledCorpora
     subword_dropout = True
     corpora: LabelledCorpora
@@ -157,3 +160,13 @@ class TextClassification(
             survey, kind=self.recipe.tokenizer.kind, wanted=self.recipe.tokenizer.vocabulary
         )
         return survey
+
+    def camera(self, model: Model[LabelBatch], *, count: int) -> Callable[[Model[LabelBatch]], tuple[Shot, ...]] | None:
+        """Return what shows where a model attends in so many val texts; None where it does not attend."""
+        for store in self.open_split("val").values():
+            lengths = self.lengths(store.sides)[:, 0]
+            chosen = short_examples(store.classes, lengths, count=count, longest=longest_probe(model))
+            if chosen:
+                texts = [" · ".join(filter(None, store.text(number))) for number in chosen]
+                return ClassCamera(self.batch(store, chosen), texts, self.labels, self.tokenizer)
+        return None

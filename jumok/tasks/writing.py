@@ -47,6 +47,15 @@ class Answer:
     log_probability: float
     finished: bool  # False where it was cut at the longest length allowed
 
+    @property
+    def headline(self) -> str:
+        """The answer in one line."""
+        return self.text
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the answer as `jumok look --json` has it."""
+        return {"text": self.text}
+
 
 def token_loss(model: Model[Any], features: Tensor, targets: Tensor, *, smoothing: float) -> Loss:
     """Return the summed loss of targets (N,) given features (N, D)."""

@@ -28,6 +28,7 @@ SHARE = 0.02  # of a run that its trial may take
 SHORT_RUN = 20.0  # seconds: no trial where a run takes less
 FEW_STEPS = 100  # no trial where a run has fewer
 ROUNDS, FEWEST_ROUNDS = 4, 2
+MOST_STEPS = 25  # of a turn: more of a tiny model's tell nothing new
 
 
 @dataclass(frozen=True)
@@ -140,7 +141,7 @@ def time_settings(
         if run < short_run:
             return Trial({setting: one for setting, [one] in seconds.items()}, decisive=False)
         budget = min(max(SHARE * run, shortest), LONGEST)
-        size = max(int(budget / ROUNDS / sum(one for [one] in seconds.values())) - 1, 1)
+        size = min(max(int(budget / ROUNDS / sum(one for [one] in seconds.values())) - 1, 1), MOST_STEPS)
         started = time.perf_counter()
         for number in range(ROUNDS):
             for setting in settings:

@@ -14,6 +14,7 @@ import torch
 from jumok.config.recipe import Overrides, Recipe, RecipeSource
 from jumok.data.corpora import ProgressCallback
 from jumok.errors import counted
+from jumok.inspection.labels import readable_labels
 from jumok.runs.device import choose_device
 from jumok.runs.job import Prepared, path_of, prepare, silent
 from jumok.runs.starting import read_recipe
@@ -80,7 +81,7 @@ def examine(ready: Prepared[ModelT, BatchT]) -> CheckReport:
         counted=task.unit,
         counts=survey.counts,
         lengths=survey.lengths,
-        samples=survey.samples,
+        samples=[tuple(map(readable_labels, sample)) for sample in survey.samples],
         vocabularies=survey.vocabularies,
         unknown=survey.unknown,
         parameters=model.parameter_count,
@@ -127,7 +128,11 @@ def _problems_of_training(report: CheckReport, recipe: Recipe) -> list[Problem]:
         what = f"training.evaluate_every ({training.evaluate_every:,}) is above training.steps: there is one evaluation, at the end"
         problems.append((what, f"set training.evaluate_every = {max(training.steps // 10, 1)}"))
     if report.steps_per_epoch < 10:
-        cure = f"lower training.batch_tokens (now {training.batch_tokens:,})"
+        cure = (
+            f"lower training.batch_tokens (now {training.batch_tokens:,})"
+            if report.lengths
+            else f"lower training.batch_size (now {report.largest[0]:,})"
+        )
         problems.append((f"an epoch has only {counted(report.steps_per_epoch, 'step')}", cure))
     return problems
 

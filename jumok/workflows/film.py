@@ -15,11 +15,9 @@ def open_film(run: Path) -> Film:
     if film is not None:
         return film
     if not task_class(recipe.task).filmed:
-        raise RunError(f"{run} is a run of {recipe.task}; films are of translation, of attention over a source")
-    if not recipe.model.attends_to_source:
-        raise RunError(
-            f"{run} has no film: its decoder has no attention to be filmed; set model.attention = 'mlp' and train again"
-        )
+        raise RunError(f"{run} is a run of {recipe.task}; films are of texts, not of that")
+    if recipe.model.why_no_film:
+        raise RunError(f"{run} has no film: {recipe.model.why_no_film}")
     why = "training.probes = 0" if not recipe.training.probes else "no frames were kept of it"
     raise RunError(
         f"{run} has no film ({why}): train with training.probes = 2 in the recipe, or --set training.probes=2; "

@@ -4,6 +4,7 @@ import fcntl
 import io
 import os
 import random
+import re
 import sys
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
@@ -162,6 +163,10 @@ CLASSIFIER_RECIPE = BERT_RECIPE.replace("masked-language-modeling", "text-classi
     'column = "text"', 'text = "text", label = "verdict"'
 ).replace("[tokenizer]", "max_length = 16\n[tokenizer]").replace("80", "40")  # fmt: skip
 
+RNN_RECIPE = re.sub(
+    r"(?s)\[model\].*?(?=\[training\])", '[model]\nname = "recurrent-classifier"\nwidth = 16\ndropout = 0.0\n', CLASSIFIER_RECIPE
+)  # fmt: skip
+
 THINGS = ["film", "play", "book", "song", "dance"]
 VERDICTS = {"good": ["lovely", "great", "superb"], "bad": ["awful", "poor", "bad"], "dull": ["plain", "so", "middling"]}
 
@@ -311,6 +316,12 @@ def classifier_run(tmp_path_factory, bert_run) -> Path:
         tmp_path_factory, "classifier", lambda folder: write_reviews(folder, CLASSIFIER_RECIPE),
         "--set", f"training.init={bert_run}",
     )  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def rnn_run(tmp_path_factory) -> Path:
+    """A recurrent network that names the class of a review: it has no attention."""
+    return train_once(tmp_path_factory, "rnn", lambda folder: write_reviews(folder, RNN_RECIPE))
 
 
 @pytest.fixture(scope="session")

@@ -268,10 +268,6 @@ def test_runs_of_other_kinds_are_sent_to_their_own_command(gpt_run, bert_run, cl
     for command in ("translate", "classify", "fill"):
         wanted = f"{gpt_run} is a run of language-modeling: use jumok generate, not jumok {command}"
         assert refusal(jumok(command, gpt_run, "a [MASK]")) == wanted
-    assert (
-        refusal(jumok("look", gpt_run, "a"))
-        == f"{gpt_run} is a run of language-modeling; look is for translation and images"
-    )
     assert refusal(jumok("compare", gpt_run, copy_run)) == (
         f"{gpt_run} is a run of language-modeling; compare is for translation"
     )

@@ -269,7 +269,7 @@ def test_looking_at_a_image(trained, tmp_path):
         (["--layer", "2"], "--layer 2: there are 1"),
         (["--layer", "1", "--head", "3"], "--head 3: there are 2"),
         (["--head", "1"], "--head needs --layer"),
-        (["--beam", "2"], "--to, --target, --beam, --importance and --words are for translation"),
+        (["--beam", "2"], "--to, --target, --importance, --words and the options of decoding are for text"),
     ]:
         assert why in refusal(jumok("look", trained, image, *wrong))
 
@@ -288,7 +288,8 @@ def test_looking_at_a_image_on_a_page(trained, tmp_path, monkeypatch):
     assert (run["name"], run["source"]) == ("run", image.name)
     assert run["grids"] == {"encoder": {"rows": 4, "columns": 4, "block": 1}}
     found = json.loads(jumok("classify", trained, image, "--json").out)
-    assert dict(run["classes"]) == pytest.approx(found["probabilities"], abs=1e-4)
+    shares = {one["label"]: one["probability"] for one in run["classes"]}
+    assert shares == pytest.approx(found["probabilities"], abs=1e-4)
     both = jumok("look", trained, image, "--html", page, "--png", tmp_path / "heat.png")
     assert both.code == 0
     assert (tmp_path / "heat.png").exists()

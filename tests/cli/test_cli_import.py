@@ -191,7 +191,7 @@ def test_imported_runs_have_no_data_but_score_files_of_ones_own(runs, tmp_path):
         )
         done = jumok("evaluate", runs[name], "--source", text)
         assert (done.code, done.err) == (0, "")
-        assert done.out.startswith("own.txt (files), 1 documents, ")
+        assert done.out.startswith("own.txt (files), 1 document, ")
     assert refusal(jumok("evaluate", runs["judge"])) == (
         "the recipe has no val data; add val = { file = … } to [data], or give --source"
     )

@@ -38,6 +38,16 @@ def test_look_writes_a_page(copy_run, tmp_path):
     assert told(page)["words"] is False
 
 
+def test_a_page_has_matrices_on_request(copy_run, tmp_path):
+    page = tmp_path / "look.html"
+    assert jumok("look", copy_run, "k c a z", "--html", page, "--matrices").code == 0
+    sublayers = [one for layer in told(page)["runs"][0]["layers"] for one in layer["sublayers"]]
+    assert all(one["matrices"] for one in sublayers)
+    needs_page = "--matrices is for the page of a text or an image: add --html FILE or --open"
+    assert refusal(jumok("look", copy_run, "k c", "--matrices")) == needs_page
+    assert refusal(jumok("look", copy_run, "--film", "--html", page, "--matrices")) == needs_page
+
+
 def test_look_opens_a_page(copy_run, tmp_path, monkeypatch):
     opened = []
     monkeypatch.setattr(webbrowser, "open", lambda address: opened.append(address) or True)
@@ -141,8 +151,8 @@ def test_a_film_of_several_directions_has_them_in_turn(directions_run):
     assert len(english.maps[0].keys) == len(english.source.split()) + 2, "the tag, the digits, the end"
 
 
-def test_look_says_why_there_is_no_film(copy_run, fixed_run, gpt_run, tmp_path):
+def test_look_says_why_there_is_no_film(copy_run, fixed_run, rnn_run, tmp_path):
     assert "its decoder has no attention to be filmed" in refusal(jumok("look", fixed_run, "--film"))
-    assert refusal(jumok("look", gpt_run, "--film")) == f"{gpt_run} is a run of language-modeling; films are of translation, of attention over a source"  # fmt: skip
+    assert refusal(jumok("look", rnn_run, "--film")) == f"{rnn_run} has no film: a recurrent classifier has no attention to be filmed"  # fmt: skip
     assert refusal(jumok("look", copy_run, "k c", "--film")) == "--film is of one run and needs no text, 'k c' is given: jumok look RUN --film"  # fmt: skip
     assert refusal(jumok("look", copy_run, "--film", "--beam", "2")).startswith("--film goes with --html, --open,")

@@ -206,6 +206,19 @@ def test_an_earlier_run_brings_its_model_and_tokenizer(here, bert_run):
     assert written(here / "novel.toml")["task"] == "masked-language-modeling"
 
 
+def test_an_earlier_run_is_found_from_anywhere(here, monkeypatch, bert_run):
+    """training.init counts from the recipe's folder on, as files do; model and tokenizer are that run's."""
+    reviews_csv(here)
+    for folder in ("recipes", "elsewhere"):
+        (here / folder).mkdir()
+    assert jumok("new", "reviews.csv", "--from", bert_run, "--out", "recipes/mine.toml").code == 0
+    monkeypatch.chdir(here / "elsewhere")
+    done = jumok("train", here / "recipes" / "mine.toml", "--out", here / "run", *QUICK)
+    assert done.code == 0, done.err
+    assert "tensors start from" in done.err
+    assert jumok("classify", here / "run", "it was great").code == 0
+
+
 def test_an_earlier_run_that_does_not_fit(here, bert_run, gpt_run):
     reviews_csv(here)
     two_files(here)
@@ -245,6 +258,9 @@ def test_what_is_not_there_or_empty_or_binary(here):
     assert refused("book.pdf") == "book.pdf cannot be learnt from as it is; save its text as a plain text file (.txt)"
     (here / "folder").mkdir()
     assert "folder holds no text; files ending in .txt" in refused("folder")
+    for name in ("b.csv", "a.tsv"):
+        write_csv(here / "folder" / name, [("text", "label"), *labelled_texts(30)])
+    assert refused("folder") == "folder holds tables: a.tsv, b.csv; give one of them, and --val for another"
 
 
 def test_too_little_of_anything(here):

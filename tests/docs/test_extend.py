@@ -104,6 +104,7 @@ def test_the_search_path_is_as_it_was(trained, forgotten, monkeypatch):
     before = list(sys.path)
     load_recipe("neighbours.toml")
     assert sys.path == before
+    assert str(trained[0]) not in sys.path
 
 
 def test_only_a_recipe_that_names_it_runs_code(trained, forgotten, monkeypatch):

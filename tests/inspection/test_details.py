@@ -7,8 +7,10 @@ import torch
 from inspection.test_observe import pair_batch, transformer  # noqa: F401 - a fixture
 from torch.testing import assert_close
 
+from jumok.inspection.ablation import Ablation
 from jumok.inspection.observe import observe
 from jumok.models.seq2seq import Seq2Seq
+from jumok.nn.positions import Positions
 
 
 def by_hand(details):
@@ -84,6 +86,20 @@ def test_positions_are_kept(transformer):  # noqa: F811
         transformer(pair_batch())
     source, target = record.positions
     assert (source.path, source.kind, source.join) == ("embed_source.positions", "sinusoidal", "add")
-    assert_close(source.table, transformer.embed_source.positions.encode(torch.arange(7)))
-    assert target.table.shape == (5, 12)
-    assert source.cut(["a", "b"]).table.shape == (2, 12)
+    assert_close(source.table, transformer.embed_source.positions.encode(torch.arange(64)))
+    assert target.table.shape == (64, 12), "at least 64, however short the sequence"
+    cut = source.cut(["a", "b"])
+    assert (cut.table.shape, cut.labels) == ((64, 12), ("a", "b"))
+
+
+def test_a_table_of_positions_is_kept_once_and_as_long_as_it_must_be():
+    short, long = Positions("learned", 6, longest=11), Positions("sinusoidal", 6)
+    model = torch.nn.ModuleList([short, long])
+    with observe(model, details=True) as record:
+        short(torch.zeros(1, 3, 6))
+        long(torch.zeros(1, 5, 6), first=66)
+        long(torch.zeros(1, 7, 6))
+    assert [len(one.table) for one in record.positions] == [11, 71]
+    with observe(model, details=True, ablation=Ablation(without_positions=True)) as record:
+        assert short(torch.zeros(1, 3, 6)).eq(0).all()
+    assert record.positions[0].table.eq(0).all()

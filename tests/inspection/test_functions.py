@@ -9,6 +9,7 @@ from torch import nn
 from torch.testing import assert_close
 
 import jumok
+from jumok.inspection.calls import innermost_call
 from jumok.nn.attention import SelfAttention
 
 B, H, T, D = 2, 4, 5, 12
@@ -230,6 +231,7 @@ def test_after_an_error_functions_are_no_longer_seen(error):
     with pytest.raises(error), jumok.observe(model):
         model(torch.randn(B, T, D))
     assert not torch.overrides._get_current_function_mode_stack()
+    assert innermost_call() is None
     with jumok.observe(model.blocks) as record, torch.no_grad():
         model.blocks[0](torch.randn(B, T, D))
     assert [found.path for found in record.maps] == ["0.1"]

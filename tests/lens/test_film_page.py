@@ -78,7 +78,7 @@ def test_charts_have_the_logs_scores_and_the_heads_figures(visit, made, film):  
     tab = visit(made)
     for chart, score in (("BLEU", "bleu"), ("val loss", "loss")):
         assert points(tab, chart) == [(step, scores[score]) for step, scores in film.scores.items()]
-    for chart, figure in (("mean entropy", "entropy"), ("weight on the end token", "on_end")):
+    for chart, figure in (("entropy", "entropy"), ("end", "on_end")):
         wanted = [getattr(frame.shots[0], figure) for frame in film.frames]
         assert [value for _, value in points(tab, chart)] == pytest.approx(wanted, abs=1e-3)
         choose(tab, "head", 1)
@@ -88,7 +88,7 @@ def test_charts_have_the_logs_scores_and_the_heads_figures(visit, made, film):  
     choose(tab, "run", 1)
     assert tab.locator("#source").inner_text() == film.frames[0].shots[1].source
     wanted = [frame.shots[1].entropy for frame in film.frames]
-    assert [value for _, value in points(tab, "mean entropy")] == pytest.approx(wanted, abs=1e-3)
+    assert [value for _, value in points(tab, "entropy")] == pytest.approx(wanted, abs=1e-3)
     now = tab.locator("[data-chart=BLEU] b")
     assert now.inner_text() == f"{film.scores[120]['bleu']:.2f}"
     tab.locator("#frame").press("Home")
@@ -96,7 +96,7 @@ def test_charts_have_the_logs_scores_and_the_heads_figures(visit, made, film):  
     chart = tab.locator("[data-chart=BLEU] svg")
     chart.click(position={"x": chart.bounding_box()["width"] / 2, "y": 40})
     assert tab.locator("#step").inner_text() == "step 60"
-    assert "Step 60: " in tab.locator("#spoken").inner_text()
+    assert "step 60: " in tab.locator("#spoken").inner_text()
 
 
 def test_it_plays_from_the_beginning_and_can_be_paused(visit, made):  # noqa: F811

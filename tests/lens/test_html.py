@@ -20,6 +20,7 @@ from jumok.inspection.observe import observe
 from jumok.inspection.record import AttentionMap, AttentionRecord
 from jumok.lens import html as page_of_words
 from jumok.lens.html import PAGE_FILES, bits_for, bundle_modules, make_page
+from jumok.lens.layers import count_numbers, shown_layers
 from jumok.lens.packing import Packing
 from jumok.lens.view import Side, View
 from jumok.models.transformer import Transformer
@@ -41,7 +42,8 @@ def read(page):
 
 def unpacked(places, text):
     """Return the arrays of a packing."""
-    whole, arrays = np.frombuffer(zlib.decompress(base64.b64decode(text)), dtype="u1"), []
+    packed = base64.b85decode(text.translate(str.maketrans(",.:[", "<{(&")))
+    whole, arrays = np.frombuffer(zlib.decompress(packed), dtype="u1"), []
     for place in places:
         kind, size = np.dtype(place["type"]), int(np.prod(place["shape"]))
         planes = whole[place["start"] : place["start"] + size * kind.itemsize].reshape(kind.itemsize, size)
@@ -71,6 +73,7 @@ def test_what_is_in_the_page_equals_the_record(explanation):
     assert run["answers"][0] == {"text": TEXT, "score": explanation.answer.score}
     for told, table in zip(run["positions"], explanation.record.positions, strict=True):
         assert told["labels"] == list(table.labels)
+        assert len(arrays[told["table"]]) == 64, "however short the sentence"
         assert_close(arrays[told["table"]].float(), table.table, rtol=0, atol=1e-4)
 
 
@@ -98,17 +101,15 @@ def test_fewer_bits_are_right_to_half_a_level_and_shorter():
 
 def test_many_vectors_get_fewer_bits(explanation, monkeypatch):
     view = explanation.view("run")
-    numbers = sum(
-        getattr(found.details, part).numel()
-        for found in view.record.maps
-        for part in ("query", "key", "value", "output")
-    )
+    numbers = count_numbers(view.record.maps, shown_layers(view.record))
+    numbers += sum(table.table.numel() for table in view.record.positions)
+    weights = sum(found.weights.numel() for found in view.record.maps)
     assert bits_for([view]) == 16
     assert bits_for([replace(view, record=AttentionRecord([]))]) == 16
     whole = len(explanation.page().html)
-    monkeypatch.setattr(page_of_words, "ROOM", numbers * 13 // 8 + 1)
+    monkeypatch.setattr(page_of_words, "ROOM", numbers * 13 // 8 + 1 + 4 * weights)
     assert bits_for([view]) == 13
-    assert bits_for([view, view]) == 11
+    assert bits_for([view, view]) == 9
     assert len(explanation.page().html) < whole
 
 
@@ -156,7 +157,7 @@ def random_explanation(source=23, target=23, *, layers=4, heads=4, width=128, de
     """Return a view of an untrained Transformer on so many tokens."""
     torch.manual_seed(0)
     config = Transformer.Config(
-        source_vocabulary=97, target_vocabulary=97, layers=layers, heads=heads, width=width, feedforward=32
+        source_vocabulary=97, target_vocabulary=97, layers=layers, heads=heads, width=width, feedforward=2 * width
     )
     model = Transformer(config).eval()
     ones = torch.ones(1, source, dtype=torch.bool), torch.ones(1, target, dtype=torch.bool)

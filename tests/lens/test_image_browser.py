@@ -93,7 +93,7 @@ def test_layers_heads_and_manners_can_be_chosen(visit, vit):  # noqa: F811
     choose(tab, "head", 1)
     place(tab, 5).hover()
     assert weights_of(tab) == close(maps[1].weights[1, 5])
-    assert tab.locator("#selection").inner_text() == "encoder attention, layer 2, head 2 · 4 × 4 patches"
+    assert tab.locator("#selection").inner_text() == "patches → patches · layer 2 · head 2 · 4 × 4 patches"
     choose(tab, "head", "all")
     choose(tab, "combine", "max")
     place(tab, 5).hover()
@@ -122,7 +122,7 @@ def test_a_swin_is_looked_at_stage_by_stage(visit, swin):  # noqa: F811
     choose(tab, "head", 1)
     place(tab, 3).hover()
     assert weights_of(tab) == close(second[1].weights[1, 3])
-    assert tab.locator(".table th").all_inner_texts() == ["layer", "head", "entropy", "distance"]
+    assert tab.locator(".table th").all_inner_texts() == ["layer", "head", "spread", "distance"]
 
 
 def test_there_is_a_thumbnail_of_every_head_as_it_looks_from_there(visit, vit):  # noqa: F811
@@ -169,7 +169,7 @@ def test_the_arithmetic_of_a_patch_and_the_table_of_positions(visit, vit, swin, 
     place(tab, 6).click()
     tab.click("#tab-steps")
     tab.click("[data-stage=softmax]")
-    assert tab.locator(".where strong").inner_text() == "“row 2, column 2” in encoder layer 2, head 2"
+    assert tab.locator(".where strong").inner_text() == "“row 2, column 2” · patches → patches · layer 2 · head 2"
     weights = [float(cell.get_attribute("data-weight")) for cell in tab.locator(".keys .weight").all()]
     assert weights == close(found.weights[1, 6])
     rows = [row.inner_text().replace("−", "-").split("\t") for row in tab.locator(".keys tbody tr").all()]
@@ -181,14 +181,14 @@ def test_the_arithmetic_of_a_patch_and_the_table_of_positions(visit, vit, swin, 
     canvas = tab.locator("#panel-positions canvas")
     canvas.hover(position={"x": canvas.bounding_box()["width"] - 2, "y": 16 * 5.5})
     told = tab.locator("#panel-positions .readout").inner_text()
-    assert told == f"position 5 (2,2), feature 15: {float(vit.record.positions[0].table[5, -1]):.4f}"
+    assert told == f"2,2 · position 5, feature 15: {float(vit.record.positions[0].table[5, -1]):.4f}"
     assert tab.locator("#save-buttons").is_visible()
     alone = visit(swin.page())
     assert alone.locator("#tab-steps, #tab-positions").count() == 0, "windows keep no vectors"
     several = visit(make_image_page([vit.view("vit"), swin.view("swin"), cnn.view("cnn")]))
     several.click("#tab-steps")
     choose(several, "run", 1)
-    assert "not those inside windows" in several.locator("#panel-steps").inner_text()
+    assert "Those inside windows are not kept" in several.locator("#panel-steps").inner_text()
 
 
 def test_keys_walk_over_the_image_and_pin(visit, vit):  # noqa: F811

@@ -42,7 +42,7 @@ def test_what_is_in_the_page_equals_the_record(vit):
             "[CLASS]",
             *(f"{r},{c}" for r in range(1, 5) for c in range(1, 5)),
         ]
-    assert [tuple(one) for one in run["classes"]] == list(vit.verdict.probabilities.items())
+    assert {one["label"]: one["probability"] for one in run["classes"]} == vit.verdict.probabilities
     assert (run["source"], run["answer"]) == (IMAGE, vit.verdict.label)
     assert_close(arrays[run["heat"]].float(), vit.heat, rtol=0, atol=1e-5)
     assert (shown_image(run) == vit.pixels).all(), "the image as the model saw it"

@@ -174,7 +174,8 @@ def test_kind_head_and_manner_can_be_chosen(visit, made, explained):
         choose(tab, "kind", kind)
         choose(tab, "combine", "rollout")
         word(tab, "query", 1).hover()
-        assert lit(tab) == pytest.approx(found.record.rolled_out(kind)[1].tolist(), abs=1e-6)
+        side = "query" if kind == "encoder" else "key"  # a sentence that looks at itself is shown once
+        assert lit(tab, side) == pytest.approx(found.record.rolled_out(kind)[1].tolist(), abs=1e-6)
     assert tab.locator("#controls input[name=head]").first.is_disabled()
 
 
@@ -225,7 +226,7 @@ def test_there_is_a_thumbnail_of_every_head_that_enlarges_it(visit, made, explai
     tab.click("[data-sort=entropy]")
     ordered = [float(row.locator("td").nth(2).inner_text()) for row in tab.locator(".table tbody tr").all()]
     assert ordered == sorted(ordered)
-    assert tab.locator("th[aria-sort=ascending]").inner_text().startswith("entropy")
+    assert tab.locator("th[aria-sort=ascending]").inner_text().startswith("spread")
     tab.click("[data-sort=entropy]")
     assert tab.locator("th[aria-sort=descending]").count() == 1
     tab.click(".thumbnails [data-head='2']")
@@ -259,10 +260,11 @@ def test_step_by_step_shows_the_numbers_of_the_forward_pass(visit, made, explain
     word(tab, "query", 2).click()
     tab.mouse.move(5, 5)
     tab.click("#tab-steps")
-    assert tab.locator(".keys").count() == 0, "the query comes first"
+    assert tab.locator(".keys").count() == 0, "the embedding comes first"
+    tab.click("[data-stage=query]")
     for _ in range(8):
         tab.click("[data-next]")
-    assert tab.locator("[data-next]").is_disabled()
+    assert tab.locator("[aria-current=step]").get_attribute("data-stage") == "output"
     decoder = found.record.of_kind("decoder")[0]
     details = decoder.details
     scores = details.query[1, 2] @ details.key[1].T
@@ -274,7 +276,7 @@ def test_step_by_step_shows_the_numbers_of_the_forward_pass(visit, made, explain
         assert float(scaled) == pytest.approx(float(scores[place]) * details.scale, abs=5e-3)
         assert allowed == ("✓" if details.mask[2, place] else "-∞")
         assert weight == f"{float(decoder.weights[1, 2, place]):.4f}"
-    strip = tab.locator(".vector", has_text="output").locator("canvas")
+    strip = tab.locator(".vector.new", has_text="output").locator("canvas")
     assert pointed_number(tab, strip) == (
         "output for a, number 1 of 32",
         pytest.approx(float(details.output[2, 0]), abs=1e-3),
@@ -297,7 +299,7 @@ def test_positions_and_answers(visit, made, explained):
     table = found.record.positions[0].table
     assert (
         tab.locator("#panel-positions .readout").first.inner_text()
-        == f"position 1 (c), feature 31: {float(table[1, -1]):.4f}"
+        == f"c · position 1, feature 31: {float(table[1, -1]):.4f}"
     )
     tab.click("#tab-answers")
     said = [row.inner_text().replace("−", "-").split("\n") for row in tab.locator(".answers li").all()]
@@ -371,6 +373,7 @@ def test_a_phone_never_scrolls_sideways(visit):
 def test_nothing_to_look_at_is_no_error(visit, translator):
     tab = visit(translator.explain("", target="", details=True).page())
     for hidden in (False, True):
+        tab.click("#tab-lines")
         tab.locator("#controls input[name=hideEnd]").set_checked(hidden)
         for name in ("lines", "map", "heads", "steps", "positions", "answers"):
             tab.click(f"#tab-{name}")
@@ -470,4 +473,6 @@ def test_words_of_bytes_can_be_read(visit):
         "[END]",
     ]
     choose(tab, "words", "false")
-    assert any("<" in one for one in tab.locator("#sentence [data-side=key] .word").all_inner_texts()), "a byte each"
+    pieces = [one.split("\n")[0] for one in tab.locator("#sentence [data-side=key] .word").all_inner_texts()]
+    assert not any("<" in one for one in pieces), "bytes of a character are joined"
+    assert "".join(pieces).replace("·", "") == "[→en]영화를봤어요.[END]"

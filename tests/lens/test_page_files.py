@@ -9,10 +9,12 @@ import pytest
 from lens.test_html import random_explanation, read
 
 from jumok.inspection.details import AttentionDetails, PositionTable
+from jumok.inspection.layers import LayerDetails, Matrix, NormDetails, Sublayer
 from jumok.inspection.record import AttentionMap
 from jumok.lens.html import PAGE_FILES, make_page
 from jumok.lens.view import Side, View
 
+CLASSES = (AttentionMap, AttentionDetails, PositionTable, LayerDetails, Sublayer, NormDetails, Matrix, Side, View)
 FILES = sorted(PAGE_FILES.iterdir())
 COMMENTS = {".js": r"// .+\.", ".css": r"/\* .+\. \*/", ".html": r"<!-- .+\. -->"}
 
@@ -55,9 +57,13 @@ def test_every_style_and_every_id_is_of_something_on_a_page():
 def test_the_names_in_the_page_are_those_of_the_dataclasses():
     """What Python calls a field is what the JSON and JavaScript call it."""
     (run,) = read(make_page([random_explanation(3, 3, layers=1, heads=1, width=8)]))[0]["runs"]
-    names = {cls: {field.name for field in fields(cls)} for cls in (AttentionMap, AttentionDetails, PositionTable, Side, View)}  # fmt: skip
+    names = {cls: {field.name for field in fields(cls)} for cls in CLASSES}  # fmt: skip
     assert set(run["maps"][0]) == names[AttentionMap] - {"grid"}
     assert set(run["maps"][0]["details"]) == names[AttentionDetails]
     assert set(run["positions"][0]) == names[PositionTable]
     assert set(run["sides"][0]) == names[Side]
-    assert set(run) == (names[View] - {"record"}) | {"maps", "positions", "note"}
+    assert set(run["layers"][0]) == names[LayerDetails] - {"after"}, "what a layer hands on is computed again"
+    assert set(run["layers"][0]["sublayers"][0]) == names[Sublayer]
+    assert set(run["layers"][0]["sublayers"][0]["norm"]) == names[NormDetails]
+    assert set(run["layers"][0]["sublayers"][0]["matrices"]["query"]) == names[Matrix]
+    assert set(run) == (names[View] - {"record"}) | {"maps", "positions", "layers"}

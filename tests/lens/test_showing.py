@@ -92,7 +92,7 @@ def wrapped(kind):
     else:
         library = Tokenizer(models.WordPiece(unk_token="[UNK]"))
         library.pre_tokenizer = pre_tokenizers.Whitespace()
-        trainer = trainers.WordPieceTrainer(vocab_size=40, special_tokens=special)
+        trainer = trainers.WordPieceTrainer(vocab_size=32, special_tokens=special)
     library.train_from_iterator([TEXT] if kind != "metaspace" else ["the attention of"], trainer)
     content = json.loads(library.to_str())
     content["added_tokens"] = content["added_tokens"][: len(special)]  # bytes are tokens like others
@@ -114,6 +114,8 @@ def test_tokenizers_of_transformers(kind):
     if kind == "byte-level":
         assert any(label.startswith("▁") for label in labels)
         assert set("".join(labels)) >= {"<", "E", "B"}, "bytes of unfinished characters are named"
+    if kind == "wordpiece":
+        assert any(label.startswith("##") for label in labels)
     if kind == "metaspace":
         assert labels[:4] == ("▁", "<EC>", "<A3>", "<BC>")
     whole = AttentionMap("", "encoder", 0, torch.ones(1, len(ids), len(ids)), labels, labels).merged(words, words)

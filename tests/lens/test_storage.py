@@ -1,14 +1,18 @@
 """Records on disk: what comes back is what was saved, and a damaged file says so."""
 
+from dataclasses import is_dataclass, replace
+
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from inspection.test_observe import pair_batch
 
 import jumok
 from jumok.errors import DataError
 from jumok.inspection.details import AttentionDetails, PositionTable
 from jumok.inspection.record import AttentionMap, AttentionRecord
+from jumok.models.transformer import Transformer
 
 LABELS = st.text(min_size=0, max_size=4)
 SIZES = st.integers(1, 4)
@@ -39,9 +43,9 @@ def same(one, other):
     """Whether two of anything are alike, tensors bit by bit."""
     if isinstance(one, torch.Tensor):
         return one.dtype == other.dtype and one.equal(other)
-    if isinstance(one, AttentionMap | AttentionDetails | PositionTable):
+    if is_dataclass(one):
         return type(one) is type(other) and all(same(value, vars(other)[name]) for name, value in vars(one).items())
-    if isinstance(one, list):
+    if isinstance(one, list | tuple):
         return len(one) == len(other) and all(map(same, one, other))
     return one == other
 
@@ -93,3 +97,17 @@ def test_a_damaged_file_gives_one_sentence(tmp_path):
         jumok.load_record(tmp_path / "nothing")
     with pytest.raises(DataError, match="cannot be written"):
         jumok.save_record(AttentionRecord(), tmp_path / "no" / "folder")
+
+
+@pytest.mark.parametrize("options", [{}, {"norm_position": "pre"}, {"norm": "batch", "feedforward": 0}])
+def test_layers_come_back_without_the_matrices_of_the_model(tmp_path, options):
+    config = Transformer.Config(source_vocabulary=23, target_vocabulary=29, layers=1, width=6, heads=2, **({"feedforward": 5} | options))  # fmt: skip
+    model = Transformer(config).eval()
+    with torch.no_grad(), jumok.observe(model, details=True) as record:
+        model(pair_batch())
+    jumok.save_record(record, tmp_path / "record.safetensors")
+    back = jumok.load_record(tmp_path / "record.safetensors")
+    assert len(back.layers) == 2
+    for layer, found in zip(back.layers, record.layers, strict=True):
+        bare = tuple(replace(one, matrices={}) for one in found.sublayers)
+        assert same(layer, replace(found, sublayers=bare))

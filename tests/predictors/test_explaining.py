@@ -77,7 +77,7 @@ def test_in_words_every_row_still_sums_to_one(babbler):
             assert whole.queries == ("four", "five", "[END]")
             assert whole.keys == ("one", "two", "three", "[END]")
             first = found.source_words.count(0)
-            looks = found.answer_words.count(0)
+            looks = found.output.words.count(0)
             expected = pieces.weights[:, :looks, :first].sum(dim=-1).mean(dim=-1)
             assert_close(whole.weights[:, 0, 0], expected)
         if whole.kind == "decoder":

@@ -52,19 +52,22 @@ def prefer(monkeypatch):
     return prefer
 
 
+SELDOM = ["training.evaluate_every=23", "training.probes=0"]  # evaluations are not what is asked about
 CHOSEN = {BOTH: ["training.workers=2"], ALONE: ["training.workers=1", "training.threads=1"]}
 
 
 @pytest.mark.parametrize("setting", CHOSEN, ids=str)
 def test_a_run_after_a_trial_is_the_run_without_one(setting, prefer, run_recipe, assert_same_run, tmp_path):
     made = prefer(setting)
-    tried = run_recipe(tmp_path / "tried", overrides=["training.average=ema", "tokenizer.dropout=0.2"])
+    tried = run_recipe(tmp_path / "tried", overrides=[*SELDOM, "training.average=ema", "tokenizer.dropout=0.2"])
     assert set(made[0].seconds) == {BOTH, ALONE}
     assert min(made[0].seconds.values()) > 0
     facts = json.loads((tmp_path / "tried/run.json").read_text())
     assert (facts["workers"], facts["threads"]) == (setting.workers, setting.threads)
     assert f"training in {setting}, the fastest on this machine as busy as it is now: 2 batches/s in" in tried.shown
-    run_recipe(tmp_path / "told", overrides=["training.average=ema", "tokenizer.dropout=0.2", *CHOSEN[setting]])
+    run_recipe(
+        tmp_path / "told", overrides=[*SELDOM, "training.average=ema", "tokenizer.dropout=0.2", *CHOSEN[setting]]
+    )
     assert len(made) == 1, "what the recipe says is never tried"
     torch.set_num_threads(2)
     assert_same_run(tmp_path / "tried", tmp_path / "told")
@@ -73,12 +76,12 @@ def test_a_run_after_a_trial_is_the_run_without_one(setting, prefer, run_recipe,
 @pytest.mark.parametrize("setting", CHOSEN, ids=str)
 def test_a_resumed_run_keeps_the_setting_and_is_the_whole_run(setting, prefer, run_recipe, assert_same_run, tmp_path):
     made = prefer(setting)
-    run_recipe(tmp_path / "whole")
-    stopped = run_recipe(tmp_path / "parts", at={9: lambda: signal.raise_signal(signal.SIGINT)})
+    run_recipe(tmp_path / "whole", overrides=SELDOM)
+    stopped = run_recipe(tmp_path / "parts", overrides=SELDOM, at={9: lambda: signal.raise_signal(signal.SIGINT)})
     assert not stopped.finished
     assert len(made) == 2
     prefer(BOTH if setting == ALONE else ALONE)  # by now another setting would be faster
-    resumed = run_recipe(tmp_path / "parts", resume=True)
+    resumed = run_recipe(tmp_path / "parts", overrides=SELDOM, resume=True)
     assert len(made) == 2, "a resumed run is not tried again"
     assert "going on from step 9" in resumed.shown
     assert "not to the last digit" not in resumed.shown
@@ -87,13 +90,13 @@ def test_a_resumed_run_keeps_the_setting_and_is_the_whole_run(setting, prefer, r
 
 def test_a_run_from_before_there_were_trials_goes_on_as_it_began(prefer, run_recipe, assert_same_run, tmp_path):
     prefer(BOTH)
-    run_recipe(tmp_path / "whole")
-    run_recipe(tmp_path / "parts", at={9: lambda: signal.raise_signal(signal.SIGINT)})
+    run_recipe(tmp_path / "whole", overrides=SELDOM)
+    run_recipe(tmp_path / "parts", overrides=SELDOM, at={9: lambda: signal.raise_signal(signal.SIGINT)})
     facts = json.loads((tmp_path / "parts/run.json").read_text())
     facts.pop("workers")
     (tmp_path / "parts/run.json").write_text(json.dumps(facts))
     prefer(ALONE)
-    run_recipe(tmp_path / "parts", resume=True)
+    run_recipe(tmp_path / "parts", overrides=SELDOM, resume=True)
     assert_same_run(tmp_path / "parts", tmp_path / "whole")
 
 

@@ -4,6 +4,7 @@ import multiprocessing
 import sys
 
 import pytest
+import torch
 from cli.conftest import digit_pairs, write_lines, write_small
 
 import jumok
@@ -72,6 +73,23 @@ def test_steps_are_timed_as_the_run_will_take_them(recipe, monkeypatch, workers)
     assert started == ([3] if workers == 3 else [])
     assert report.tokens_per_second > 0
     assert multiprocessing.active_children() == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="workers are for Linux")
+def test_the_faster_setting_is_promised(recipe):
+    torch.set_num_threads(2)
+    try:
+        report = jumok.check(recipe, overrides=HEALTHY)
+    finally:
+        torch.set_num_threads(1)
+    speeds = report.settings
+    assert set(speeds) == {"2 processes", "1 process"}
+    assert report.workers == (2 if speeds["2 processes"] > speeds["1 process"] else 1)
+    batches = max(speeds.values()) * report.seconds_per_epoch
+    assert round(batches) == report.steps_per_epoch
+    assert report.tokens_per_second * report.seconds_per_epoch == pytest.approx(
+        report.counts["train"]["kept"] * report.lengths["target"].mean
+    )
 
 
 def test_a_set_of_one_batch_still_has_a_speed(recipe):
@@ -143,7 +161,11 @@ def test_val_that_stands_in_the_training_data_is_found(recipe, tmp_path):
     pairs = digit_pairs(60)
     write_lines(tmp_path / "val.digits", [source for source, _ in pairs[:3]] + ["1 1", "2 2", "3 3"])
     write_lines(tmp_path / "val.words", [target for _, target in pairs[:3]] + ["one", "two", "three"])
-    assert "3 of 6 sources of val.digits also stand in the training data: its scores will flatter" in problems(recipe)
+    [(what, cure)] = problems(recipe).items()
+    assert what.startswith(
+        "3 of 6 sources of val.digits also stand in the training data: its scores will flatter (3 equal"
+    )
+    assert cure.startswith("take them out of the training data")
 
 
 def test_what_a_run_would_refuse_the_doctor_refuses(recipe):

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 SHINGLE = 6  # characters
 FEWEST = 20  # different shingles of a text; a shorter one can only be equal
 SKETCH = 16  # shingles of each text that are looked for …
-COMMON = 0.005  # … but for those that more than this share of texts have: they stand everywhere
+COMMON, FEW = 0.005, 10  # … but for those that more than this share, and number, of texts have: they stand everywhere
 SHARED = 0.6  # of them that a pair to be compared must share
 NEAR, PART = 0.8, 0.95  # of all shingles of both texts, of those of the shorter
 MOST_TEXTS, MOST_CHARACTERS = 300_000, 30_000_000  # of the training data that are compared
@@ -105,7 +105,7 @@ class _Sketches:
         hashes, owners = hashes[fresh], owners[fresh]
         long = np.bincount(owners, minlength=len(texts))[owners] >= FEWEST
         _, which, times = np.unique(hashes, return_inverse=True, return_counts=True)
-        rare = times[which] <= max(COMMON * len(texts), 3)
+        rare = times[which] <= max(COMMON * len(texts), FEW)
         hashes, owners = hashes[long & rare], owners[long & rare]
         counts = np.bincount(owners, minlength=len(texts))
         rank = np.arange(len(owners)) - np.repeat(np.cumsum(counts) - counts, counts)

@@ -1,6 +1,7 @@
 // The attention of one query in one head, computed again from the queries, keys and values of that very forward pass.
 
-function vector(array, ...place) {
+// The last axis of an array at a place, as plain numbers of the page.
+export function vectorAt(array, ...place) {
   const width = array.shape.at(-1);
   let row = 0;
   place.forEach((number, axis) => (row = row * array.shape[axis] + number));
@@ -9,21 +10,21 @@ function vector(array, ...place) {
 
 // Every number between the query of a token and the layer's output for it; weights are the record's own.
 export function attentionOf(map, head, token) {
-  const { details } = map, query = vector(details.query, head, token);
+  const { details } = map, query = vectorAt(details.query, head, token);
   const keys = Array.from({ length: map.columns }, (_, place) => {
-    const key = vector(details.key, head, place);
+    const key = vectorAt(details.key, head, place);
     const score = details.vector ? additive(query, key, details.vector.values) : dot(query, key);
     return {
       key,
       score,
       scaled: score * details.scale,
-      isAllowed: details.mask ? Boolean(vector(details.mask, token)[place]) : true,
+      isAllowed: details.mask ? Boolean(vectorAt(details.mask, token)[place]) : true,
       weight: weightAt(map, head, token, place),
-      value: vector(details.value, head, place),
+      value: vectorAt(details.value, head, place),
     };
   });
   const sums = Array.from({ length: map.heads }, (_, number) => sumOfValues(map, number, token));
-  const output = vector(details.output, token);
+  const output = vectorAt(details.output, token);
   return { query, keys, sums, sum: sums[head], output, scale: details.scale, isAdditive: Boolean(details.vector) };
 }
 
@@ -43,7 +44,7 @@ function sumOfValues(map, head, token) {
   const { value } = map.details, sum = new Float64Array(value.shape.at(-1));
   for (let place = 0; place < map.columns; place++) {
     const weight = weightAt(map, head, token, place);
-    vector(value, head, place).forEach((one, number) => (sum[number] += weight * one));
+    vectorAt(value, head, place).forEach((one, number) => (sum[number] += weight * one));
   }
   return sum;
 }

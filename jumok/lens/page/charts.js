@@ -1,16 +1,18 @@
 // A small chart: values by step, a marker at the step that is shown. A click goes to the nearest step.
-import { make, makeSvg } from "./elements.js";
+import { explained, make, makeSvg } from "./elements.js";
+import { say } from "./texts.js";
 
 const WIDTH = 260, HEIGHT = 90, LEFT = 4, RIGHT = 8, TOP = 14, BOTTOM = 16;
 
 export class Chart {
-  // format(value) writes a value; go(step) is told where a click leads.
-  constructor(host, name, { format, go }) {
-    this.name = name;
-    this.format = format;
+  // titleOf() stands above it, meaningOf() explains it on hover; format(value) writes a value; go(step) is told where
+  // a click leads.
+  constructor(host, name, { titleOf, meaningOf, format, go }) {
+    Object.assign(this, { titleOf, meaningOf, format });
     this.value = make("b");
+    this.title = make("span");
     this.svg = makeSvg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img" });
-    const caption = make("figcaption", {}, make("span", { text: name }), this.value);
+    const caption = make("figcaption", {}, this.title, this.value);
     host.append(make("figure", { class: "chart", "data-chart": name }, caption, this.svg));
     this.svg.addEventListener("click", (event) => {
       const box = this.svg.getBoundingClientRect();
@@ -23,6 +25,8 @@ export class Chart {
   show(values, last) {
     this.values = values;
     this.last = Math.max(last, 1);
+    this.title.textContent = this.titleOf();
+    Object.entries(explained(this.meaningOf())).forEach(([key, text]) => this.title.setAttribute(key, text));
     const numbers = values.map(([, value]) => value), { format } = this;
     const least = Math.min(0, ...numbers), most = Math.max(...numbers, least + 1e-9);
     this.x = (step) => LEFT + (step / this.last) * (WIDTH - LEFT - RIGHT);
@@ -39,11 +43,11 @@ export class Chart {
       ...dots,
       label(LEFT, TOP - 4, format(most), "start"),
       label(LEFT, HEIGHT - 3, "0", "start"),
-      label(WIDTH - RIGHT, HEIGHT - 3, `step ${this.last.toLocaleString("en")}`, "end"),
+      label(WIDTH - RIGHT, HEIGHT - 3, stepTold(this.last), "end"),
       this.marker, this.dot,
     );
-    const ends = [values[0], values.at(-1)].map(([step, value]) => `${format(value)} at step ${step}`);
-    this.svg.setAttribute("aria-label", `${this.name} by step: ${ends.join(", ")}`);
+    const ends = [values[0], values.at(-1)].map(([step, value]) => `${stepTold(step)} ${format(value)}`);
+    this.svg.setAttribute("aria-label", `${this.titleOf()}: ${ends.join(", ")}`);
   }
 
   // Mark the value at a step; before the first evaluation there is no score.
@@ -58,6 +62,10 @@ export class Chart {
     }
     this.value.textContent = found ? this.format(found[1]) : "–";
   }
+}
+
+export function stepTold(step) {
+  return say("step {step}", { step: step.toLocaleString("en") });
 }
 
 function label(x, y, text, anchor) {

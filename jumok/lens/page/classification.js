@@ -1,22 +1,16 @@
 // What the model makes of the image: its classes with their probabilities, and how much of each patch reached them.
-import { bars } from "./bars.js";
+import { classBars } from "./classes.js";
 import { make } from "./elements.js";
 import { overlayColours } from "./overlay.js";
 import { largestOf } from "./patch_grid.js";
 import { pixels } from "./renderers.js";
-
-const CLASSES = 6;
+import { say } from "./texts.js";
 
 export function showClassification(host, { classes, ...run }, overlay) {
-  const children = [];
-  if (classes.length) {
-    const rows = classes.slice(0, CLASSES).map(([label, share], place) => [label, share, place ? "" : "chosen"]);
-    children.push(make("h3", { text: "classes" }), bars(rows, "classes"));
-  }
-  if (classes.length > CLASSES) children.push(hint(`and ${classes.length - CLASSES} less likely ones`));
+  const children = classBars(classes);
   if (run.heat) {
-    children.push(make("h3", { text: "how much of each patch reached the output" }), heatOf(run, overlay));
-    children.push(hint("attention rollout through all layers"));
+    children.push(make("h3", { text: say("how much of each patch reached the output") }), heatOf(run, overlay));
+    children.push(hint(say("attention followed through all layers (rollout)")));
   }
   host.replaceChildren(...children);
 }
@@ -28,7 +22,8 @@ function hint(text) {
 function heatOf({ heat, image, width, height }, overlay) {
   const [rows, columns] = heat.shape, most = largestOf(heat.values), best = heat.values.indexOf(most);
   const values = heat.values.map((share) => (most ? share / most : 0));
-  const description = `most came from row ${Math.floor(best / columns) + 1}, column ${(best % columns) + 1}`;
+  const place = { row: Math.floor(best / columns) + 1, column: (best % columns) + 1 };
+  const description = say("most came from row {row}, column {column}", place);
   const properties = { role: "img", "aria-label": description, style: `aspect-ratio: ${width} / ${height}` };
   return make("div", { class: "rollout", ...properties },
     image ? make("img", { alt: "", src: image }) : null, pixels({ rows, columns, values }, overlayColours(overlay)));

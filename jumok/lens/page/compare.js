@@ -5,6 +5,7 @@ import { decimal } from "./formats.js";
 import { Panel } from "./panel.js";
 import { pixels } from "./renderers.js";
 import { selectionOf } from "./selection.js";
+import { say } from "./texts.js";
 import { Words } from "./words.js";
 
 export class Compare extends Panel {
@@ -18,14 +19,14 @@ export class Compare extends Panel {
 
   #card(run, number) {
     const { settings, set } = this.state, [best] = run.answers, isChosen = number === settings.run;
-    const title = "show this run above", choose = () => set({ run: number });
+    const title = say("show this run above"), choose = () => set({ run: number });
     const properties = { class: isChosen ? "card chosen" : "card", "data-run": number, "aria-label": run.name };
     const card = make("article", properties,
       make("h3", {}, make("button", { class: "run-name", text: run.name, title, onclick: choose })),
       make("p", { class: "answer", text: run.answer }),
-      best ? make("p", { class: "remark", text: `score ${decimal(best.score)}` }) : null);
+      best ? make("p", { class: "remark", text: say("score {score}", { score: decimal(best.score) }) }) : null);
     const selection = selectionOf(run, { ...settings, layer: 0, heads: [] });
-    showWords(card, selection);
+    showWords(card, selection, settings.side);
     if (selection.matrix) {
       card.append(make("div", { class: "thumbnail still" }, pixels(selection.matrix, weightColours())));
     }
@@ -33,12 +34,13 @@ export class Compare extends Panel {
   }
 }
 
-// Words with a pointer and a pin of their own.
-function showWords(card, selection) {
+// Words with a pointer and a pin of their own; chosen is the side of a sequence that looks at itself.
+function showWords(card, selection, chosen) {
   let pinned = null;
-  const held = () => (pinned === null ? null : { side: "query", place: pinned });
+  const sideOf = (side) => (selection.isOneSide ? chosen : side);
+  const held = () => (pinned === null ? null : { side: sideOf("query"), place: pinned });
   const words = new Words(card, {
-    point: (side, place) => words.light(place === null ? held() : { side, place }, pinned),
+    point: (side, place) => words.light(place === null ? held() : { side: sideOf(side), place }, pinned),
     pin: (place) => {
       pinned = place === pinned ? null : place;
       words.light(held(), pinned);

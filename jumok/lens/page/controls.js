@@ -1,24 +1,35 @@
-// The row of controls above a sentence or an image: run, attention, layer, heads, words or subwords, the end token.
+// The row of controls above a sentence or an image: run, attention, layer, heads, words or tokens, the end token.
 import { headColour } from "./colour.js";
-import { make } from "./elements.js";
-import { KIND_NAMES } from "./selection.js";
+import { explained, make } from "./elements.js";
+import { kindName, kindTitle } from "./kinds.js";
+import { say } from "./texts.js";
 
-export function showControls(host, state) {
+// The controls that change something under each tab; a page without tabs has them all.
+const ALL = ["kind", "layer", "heads", "combine", "words", "side", "end"];
+const UNDER = {
+  compare: ["kind", "combine", "words", "side", "end"],
+  heads: ["kind", "layer", "heads", "words"],
+  steps: ["kind", "layer", "heads", "words"],
+  positions: [],
+  answers: [],
+};
+
+// also: further controls of a page that are always there.
+export function showControls(host, state, also = []) {
   const { run, runs, settings, selection } = state;
   const active = host.contains(document.activeElement) ? document.activeElement : null;
   const focused = active && { name: active.name, value: active.value };
+  const shown = [...(UNDER[settings.tab] ?? ALL), ...also], has = (name) => shown.includes(name);
   const controls = [];
   if (runs.length > 1) {
     const names = runs.map((one, value) => ({ value, text: one.name }));
-    controls.push(radios(state.runsName, { name: "run", options: names, value: settings.run, choose: state.set }));
+    controls.push(radios(state.runsName(), { name: "run", options: names, value: settings.run, choose: state.set }));
   }
-  if (run.kinds.length) controls.push(...attentionControls(state));
-  if (run.sides.some((side) => side.inWords)) {
-    const options = [{ value: true, text: "words" }, { value: false, text: "subwords" }];
-    controls.push(radios("show", { name: "words", options, value: settings.words, choose: state.set }));
-  }
+  if (run.kinds.length) controls.push(...attentionControls(state, has));
+  if (has("words") && run.sides.some((side) => side.inWords)) controls.push(wordsControl(state));
+  if (has("side") && selection.isOneSide) controls.push(sideControl(state));
   const labels = [...(selection.keySide?.labels ?? []), ...selection.querySide.labels];
-  if (labels.includes("[END]")) controls.push(endControl(state));
+  if (has("end") && selection.matrix && labels.includes("[END]")) controls.push(endControl(state));
   host.replaceChildren(...controls);
   if (!focused) return;
   const isSame = (input) => input.name === focused.name && input.value === focused.value;
@@ -31,61 +42,86 @@ export function radios(label, { name, options, value, choose }) {
     const { disabled } = option, onchange = () => choose({ [name]: option.value });
     const input = make("input", { type: "radio", name, value: String(option.value), disabled, onchange });
     input.checked = option.value === value;
-    return make("label", { title: option.title }, input, make("span", { text: option.text }));
+    return make("label", explained(option.title), input, make("span", { text: option.text }));
   });
   return strip(label, "radiogroup", inputs);
 }
 
-function strip(label, role, inputs) {
-  return make("div", { class: "control" },
+function strip(label, role, inputs, title = "") {
+  return make("div", { class: "control", ...explained(title) },
     make("span", { class: "caption", text: label, "aria-hidden": "true" }),
     make("div", { class: "strip", role, "aria-label": label }, ...inputs));
 }
 
-function attentionControls({ run, settings, selection, canRollOut, set }) {
-  const { kind, layer, combine } = settings, { maps } = selection, isRollout = combine === "rollout";
-  const kinds = run.kinds.map((value) => ({ value, text: value, title: KIND_NAMES[value] }));
+function attentionControls({ run, settings, selection, canRollOut, set }, has) {
+  const { kind, layer, combine, tab } = settings, { maps } = selection, isOne = tab === "steps"; // one layer, one head
+  const isRollout = combine === "rollout" && has("combine");
+  const kinds = run.kinds.map((value) => ({ value, text: kindName(run, value), title: kindTitle(value) }));
   const layers = Array.from({ length: maps.length + 1 }, (_, value) => (
-    { value, text: value ? String(value) : "all", disabled: isRollout }));
-  const isSquare = maps.every((map) => map.rows === map.columns) || ["cross", "recurrent"].includes(kind);
-  const ways = [{ value: "mean", text: "mean" }, { value: "max", text: "max" }];
-  if (canRollOut) {
-    const title = "how much of each input arrives through all layers";
-    ways.push({ value: "rollout", text: "rollout", title, disabled: !isSquare });
-  }
+    { value, text: value ? String(value) : say("all"), disabled: isRollout })).slice(isOne ? 1 : 0);
+  const chosen = isOne ? Math.max(layer, 1) : layer, asked = (name, text, options, value) => (
+    radios(text, { name, options, value, choose: set }));
+  const title = say("Heads are the parallel looks of a layer; each has weights of its own");
   return [
-    kinds.length > 1 ? radios("attention", { name: "kind", options: kinds, value: kind, choose: set }) : null,
-    maps.length > 1 ? radios("layer", { name: "layer", options: layers, value: layer, choose: set }) : null,
-    headsControl({ settings, maps, set, disabled: isRollout }),
-    radios("combined by", { name: "combine", options: ways, value: combine, choose: set }),
+    has("kind") && kinds.length > 1 ? asked("kind", say("who looks at whom"), kinds, kind) : null,
+    has("layer") && maps.length > 1 ? asked("layer", say("layer"), layers, chosen) : null,
+    has("heads") ? headsControl({ settings, maps, set, title, isOne, disabled: isRollout }) : null,
+    has("combine") ? asked("combine", say("several shown as"), waysOf({ maps, kind, canRollOut }), combine) : null,
   ].filter(Boolean);
 }
 
-// Several heads may be chosen; none chosen means all.
-function headsControl({ settings, maps, set, disabled }) {
+// How several layers and heads become one map.
+function waysOf({ maps, kind, canRollOut }) {
+  const ways = [
+    { value: "mean", text: say("average"), title: say("The mean over the chosen layers and heads") },
+    { value: "max", text: say("strongest"), title: say("The largest weight among the chosen layers and heads") },
+  ];
+  const isSquare = maps.every((map) => map.rows === map.columns) || ["cross", "recurrent"].includes(kind);
+  const title = say("Attention rollout: how much of each input arrives through all layers, residuals included");
+  if (canRollOut) ways.push({ value: "rollout", text: say("through all layers"), title, disabled: !isSquare });
+  return ways;
+}
+
+// Several heads may be chosen, none chosen means all; isOne: just one can be.
+function headsControl({ settings, maps, set, title, isOne, disabled }) {
   const count = Math.max(...maps.map((map) => map.heads)), { heads } = settings;
   if (count === 1) return null;
-  const checkbox = (value, isChecked, onchange) => {
-    const input = make("input", { type: "checkbox", name: "head", value, disabled, onchange });
+  const box = (value, isChecked, onchange) => {
+    const type = isOne ? "radio" : "checkbox";
+    const input = make("input", { type, name: "head", value, disabled, onchange });
     input.checked = isChecked;
     return input;
   };
-  const all = checkbox("all", !heads.length, () => set({ heads: [] }));
-  const labels = [make("label", {}, all, make("span", { text: "all" }))];
+  const all = box("all", !heads.length, () => set({ heads: [] }));
+  const labels = isOne ? [] : [make("label", {}, all, make("span", { text: say("all") }))];
   for (let head = 0; head < count; head++) {
-    const input = checkbox(head, heads.includes(head), () => {
-      const chosen = input.checked ? [...heads, head] : heads.filter((one) => one !== head);
-      set({ heads: chosen.sort((one, other) => one - other) });
+    const isChosen = isOne ? head === (heads[0] ?? 0) : heads.includes(head);
+    const input = box(head, isChosen, () => {
+      const others = heads.filter((one) => one !== head), chosen = input.checked ? [...others, head] : others;
+      set({ heads: isOne ? [head] : chosen.sort((one, other) => one - other) });
     });
     const style = `--dot: ${headColour(head)}`;
     labels.push(make("label", { class: "dotted", style }, input, make("span", { text: String(head + 1) })));
   }
-  return strip("heads", "group", labels);
+  return strip(isOne ? say("head") : say("heads"), isOne ? "radiogroup" : "group", labels, title);
+}
+
+function wordsControl({ run, settings, set }) {
+  const tokens = run.characters ? say("characters") : say("subwords");
+  const title = say("As the model reads the text, piece by piece");
+  const options = [{ value: true, text: say("words") }, { value: false, text: tokens, title }];
+  return radios(say("show"), { name: "words", options, value: settings.words, choose: set });
+}
+
+// Where a sequence looks at itself: whether a word lights up what it looks at, or what looks at it.
+export function sideControl({ settings, set }, caption = say("a word")) {
+  const options = [{ value: "query", text: say("looks at") }, { value: "key", text: say("is looked at by") }];
+  return radios(caption, { name: "side", options, value: settings.side, choose: set });
 }
 
 function endControl({ settings, set }) {
   const box = make("input", { type: "checkbox", name: "hideEnd", onchange: () => set({ hideEnd: box.checked }) });
   box.checked = settings.hideEnd;
-  const title = "Leave the end token out; the others share its weight";
-  return make("label", { class: "control checkbox", title }, box, "hide the end token");
+  const title = say("Heads with nothing to do rest on the end token; without it the others share its weight");
+  return make("label", { class: "control checkbox", ...explained(title) }, box, say("hide the end token"));
 }

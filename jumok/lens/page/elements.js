@@ -15,6 +15,11 @@ export function make(tag, properties = {}, ...children) {
   return element;
 }
 
+// An explanation that is shown on hover and read by screen readers.
+export function explained(text) {
+  return text ? { title: text, "aria-description": text } : {};
+}
+
 export function makeSvg(tag, attributes = {}) {
   const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
   for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);

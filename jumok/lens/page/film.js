@@ -1,6 +1,6 @@
 // The film put together: a slider through the steps of training, the map and the lines of each, charts underneath.
 import { followAppearance } from "./appearance.js";
-import { Chart } from "./charts.js";
+import { Chart, stepTold } from "./charts.js";
 import { showControls } from "./controls.js";
 import { find } from "./elements.js";
 import { makeFrames, meanMeasures } from "./film_frames.js";
@@ -8,6 +8,7 @@ import { percent } from "./formats.js";
 import { Lines } from "./lines.js";
 import { titleOf } from "./selection.js";
 import { makeState } from "./state.js";
+import { followLanguage, say, translated } from "./texts.js";
 import { startPage } from "./unpacking.js";
 import { WeightMap } from "./weight_map.js";
 import { rowOf } from "./weights.js";
@@ -17,7 +18,8 @@ const WHOLE = 12000, SHORTEST = 120, LONGEST = 700; // milliseconds: the whole f
 function start(data, arrays) {
   const frames = makeFrames(data, arrays), steps = data.frames.map((frame) => frame.step);
   const last = steps.length - 1, slider = find("frame");
-  const state = makeState([...frames(last)], { words: data.words, runsName: "sentence", canRollOut: false });
+  const runsName = () => say("sentence");
+  const state = makeState([...frames(last)], { words: data.words, runsName, canRollOut: false });
   const panels = [new Lines(find("lines"), state), new WeightMap(find("map"), state)];
   let frame = last;
 
@@ -31,42 +33,55 @@ function start(data, arrays) {
     const { run, selection, settings } = state, step = steps[frame];
     find("source").textContent = run.source;
     find("answer").textContent = run.answer || "–";
-    find("reference").textContent = `reference: ${run.reference}`;
+    document.title = `${say("the film of {name}", { name: data.name })} · jumok`;
+    find("reference").textContent = say("reference: {text}", { text: run.reference });
     find("selection").textContent = titleOf(selection);
-    find("step").textContent = `step ${step.toLocaleString("en")}`;
+    find("step").textContent = stepTold(step);
     slider.value = frame;
-    slider.setAttribute("aria-valuetext", `step ${step}`);
+    slider.setAttribute("aria-valuetext", stepTold(step));
     showControls(find("controls"), state);
     panels.forEach((panel) => panel.show());
     find("map").querySelector("canvas").setAttribute("aria-label", descriptionOf(selection));
     showCharts(charts, { frames, steps, settings, step });
-    const values = charts.all.map((chart) => `${chart.name} ${chart.value.textContent}`);
-    find("spoken").textContent = `Step ${step}: ${run.answer}. ${values.join(", ")}.`;
+    const values = charts.all.map((chart) => `${chart.titleOf()} ${chart.value.textContent}`);
+    find("spoken").textContent = `${stepTold(step)}: ${run.answer}. ${values.join(", ")}.`;
   };
   state.on("change", change);
   state.on("point", () => panels.forEach((panel) => panel.light()));
   slider.max = last;
   slider.addEventListener("input", () => go(Number(slider.value)));
   followAppearance(() => state.set({}));
-  makePlayer({ last, at: () => frame, go });
+  const player = makePlayer({ last, at: () => frame, go });
+  followLanguage(() => {
+    charts.drawn = "";
+    player.name();
+    state.set({});
+  });
   change();
 }
 
 // Scores stay the same whatever is chosen; entropy and the weight on the end token are the chosen heads'.
 function makeCharts({ charts }, { steps, go }) {
   const plain = (value) => value.toFixed(Math.abs(value) < 1 ? 3 : 2);
-  const chart = (name, format = plain) => new Chart(find("charts"), name, { format, go });
-  const scores = charts.map(({ name, values }) => ({ chart: chart(name), values }));
-  const entropy = chart("mean entropy"), onEnd = chart("weight on the end token", (share) => percent(share));
+  const chart = (name, titleOf, meaningOf, format = plain) => (
+    new Chart(find("charts"), name, { titleOf, meaningOf, format, go }));
+  const scores = charts.map(({ name, values }) => {
+    const scored = () => say("On validation sentences, while the run was trained");
+    return { chart: chart(name, () => translated(name), scored), values };
+  });
+  const spread = () => say("Entropy of the weights, a mean over words and heads: 0 looks at one word, more at many");
+  const resting = () => say("Share of weight on the end token, where heads with nothing to do rest");
+  const entropy = chart("entropy", () => say("spread of attention"), spread);
+  const onEnd = chart("end", () => say("weight on the end token"), resting, (share) => percent(share));
   const furthest = Math.max(...steps, ...charts.flatMap(({ values }) => values.map(([step]) => step)));
-  scores.forEach((score) => score.chart.show(score.values, furthest));
-  return { entropy, onEnd, furthest, all: [...scores.map((score) => score.chart), entropy, onEnd], drawn: "" };
+  return { scores, entropy, onEnd, furthest, all: [...scores.map((score) => score.chart), entropy, onEnd], drawn: "" };
 }
 
 function showCharts(charts, { frames, steps, settings, step }) {
   const drawn = JSON.stringify([settings.run, settings.layer, settings.heads]);
   if (charts.drawn !== drawn) {
     charts.drawn = drawn;
+    charts.scores.forEach((score) => score.chart.show(score.values, charts.furthest));
     const measures = steps.map((_, number) => meanMeasures(frames(number)[settings.run], settings));
     charts.entropy.show(measures.map(({ entropy }, place) => [steps[place], entropy]), charts.furthest);
     charts.onEnd.show(measures.map(({ onEnd }, place) => [steps[place], onEnd]), charts.furthest);
@@ -79,7 +94,9 @@ function makePlayer({ last, at, go }) {
   const button = find("play"), lessMotion = matchMedia("(prefers-reduced-motion: reduce)");
   const pace = Math.max(SHORTEST, Math.min(LONGEST, WHOLE / (last + 1)));
   let timer = null;
-  const name = () => (button.textContent = timer ? "pause" : lessMotion.matches ? "next" : "play");
+  const name = () => {
+    button.textContent = timer ? say("pause") : lessMotion.matches ? say("next") : say("play");
+  };
   const stop = () => {
     clearInterval(timer);
     timer = null;
@@ -103,14 +120,16 @@ function makePlayer({ last, at, go }) {
     event.preventDefault();
   });
   name();
+  return { name };
 }
 
 // What the map shows, for those who cannot see it: where each word looks most.
 function descriptionOf({ queries, keys, matrix }) {
-  if (!matrix.values.length) return "an empty map";
+  if (!matrix.values.length) return say("an empty map");
   return queries.map((query, place) => {
     const row = [...rowOf(matrix, place)], most = Math.max(...row);
-    return `${query.shown} looks at ${keys[row.indexOf(most)].shown} ${percent(most, 0)}`;
+    const values = { word: query.shown, key: keys[row.indexOf(most)].shown, share: percent(most, 0) };
+    return say("{word} looks at {key} {share}", values);
   }).join(", ");
 }
 

@@ -1,28 +1,29 @@
 // All heads of a kind as small maps, layers × heads, and beside them their measures in a table that can be sorted.
 import { styleOf, weightColours } from "./colour.js";
-import { make } from "./elements.js";
+import { explained, make } from "./elements.js";
 import { decimal } from "./formats.js";
 import { Panel } from "./panel.js";
 import { pixels } from "./renderers.js";
 import { matricesOf } from "./selection.js";
+import { say } from "./texts.js";
 import { measuresOf } from "./weights.js";
 
 const LEFT = 60, TOP = 30, STRIDE = 104, SIDE = 100; // pixels of the figure that is saved
-// Columns are [name, text, digits, title]. These are there whatever is looked at: words or patches.
+// Columns are [name, text, digits, meaning]. These are there whatever is looked at: words or patches.
 export const columnsFor = (thing, things) => [
-  ["layer", "layer", 0, "Layer, counted from 1"],
-  ["head", "head", 0, "Head, counted from 1"],
-  ["entropy", "entropy", 2, `In nats: 0 looks at one ${thing}, more at many`],
-  ["distance", "distance", 2, `Distance in ${things} between where it looks and its own place`],
+  ["layer", say("layer"), 0, say("Layer, counted from 1")],
+  ["head", say("head"), 0, say("Head, counted from 1")],
+  ["entropy", say("spread"), 2, say("Entropy in nats: 0 looks at one {thing}, more at many", { thing })],
+  ["distance", say("distance"), 2, say("Distance in {things} between where it looks and its own place", { things })],
 ];
-const COLUMNS = [
-  ...columnsFor("word", "words"),
-  ["onEnd", "on end token", 3, "Share of weight on the end token"],
-  ["diagonality", "diagonality", 2, "1 where it looks at its own place alone"],
+const columnsOfWords = () => [
+  ...columnsFor(say("word"), say("words")),
+  ["onEnd", say("on the end token"), 3, say("Share of weight on the end token")],
+  ["diagonality", say("diagonal"), 2, say("Diagonality: 1 where it looks at its own place alone")],
 ];
-const WORTH = [
-  ["lost", "lost without it", 3, "Log-probability that the answer loses when the head is off"],
-  ["strongest", "strongest", 2, "Its largest weight, a mean over words: how sharply it looks"],
+const columnsOfWorth = () => [
+  ["lost", say("lost without it"), 3, say("Log-probability that the answer loses when the head is off")],
+  ["strongest", say("strongest weight"), 2, say("Its largest weight, a mean over words: how sharply it looks")],
 ];
 
 export class Heads extends Panel {
@@ -36,7 +37,7 @@ export class Heads extends Panel {
 
   // What differs for heads of an image (image_heads.js): the columns and measures of the table, what a thumbnail
   // shows, and the tab that a click on it opens.
-  columns = COLUMNS;
+  columns() { return columnsOfWords(); }
   opens = "map";
   measuresOf(matrix, ends) { return measuresOf(matrix, ends); }
   drawnOf({ matrix }) { return matrix; }
@@ -65,8 +66,8 @@ export class Heads extends Panel {
       const { layer, head } = one, drawn = this.drawnOf(one), side = SIDE / Math.max(drawn.rows, drawn.columns);
       const x = LEFT + STRIDE * (head - 1), y = TOP + STRIDE * (layer - 1);
       renderer.cells(x, y, side * drawn.columns, side * drawn.rows, drawn, colours);
-      if (layer === 1) renderer.text(x + SIDE / 2, 15, `head ${head}`, { ...label, align: "center" });
-      if (head === 1) renderer.text(52, y + SIDE / 2, `layer ${layer}`, { ...label, align: "right" });
+      if (layer === 1) renderer.text(x + SIDE / 2, 15, headTold(head), { ...label, align: "center" });
+      if (head === 1) renderer.text(52, y + SIDE / 2, layerTold(layer), { ...label, align: "right" });
     }
   }
 
@@ -79,14 +80,15 @@ export class Heads extends Panel {
   #fillThumbnails(columns) {
     const colours = this.coloursOf(), axis = (text) => make("span", { class: "axis", text });
     this.thumbnails.style.setProperty("--heads", columns);
-    const cells = [make("span"), ...Array.from({ length: columns }, (_, head) => axis(`head ${head + 1}`))];
+    const cells = [make("span"), ...Array.from({ length: columns }, (_, head) => axis(headTold(head + 1)))];
     for (const one of this.heads) {
-      const { layer, head } = one, name = `layer ${layer}, head ${head}`;
-      const entropy = `entropy ${decimal(one.entropy, 2)}`, distance = `distance ${decimal(one.distance, 2)}`;
-      if (head === 1) cells.push(axis(`layer ${layer}`));
+      const { layer, head } = one, name = `${layerTold(layer)}, ${headTold(head)}`;
+      const values = { spread: decimal(one.entropy, 2), distance: decimal(one.distance, 2) };
+      const told = say("spread {spread}, distance {distance}", values);
+      if (head === 1) cells.push(axis(layerTold(layer)));
       cells.push(make("button", {
         class: this.#isChosen(one) ? "thumbnail chosen" : "thumbnail", "data-layer": layer, "data-head": head,
-        "aria-label": `${name}: ${entropy}, ${distance}; enlarge`, title: `${name} · ${entropy} · ${distance}`,
+        "aria-label": `${name}: ${told}; ${say("enlarge")}`, title: `${name}: ${told}`,
         onclick: () => this.#choose(one, this.opens),
       }, pixels(this.drawnOf(one), colours)));
     }
@@ -104,11 +106,14 @@ export class Heads extends Panel {
   }
 
   #fillTable() {
-    const columns = [...this.columns, ...(this.heads.some((one) => one.lost !== undefined) ? WORTH : [])];
+    const isWorth = this.heads.some((one) => one.lost !== undefined);
+    const columns = [...this.columns(), ...(isWorth ? columnsOfWorth() : [])];
     const { by, isUp } = this.sorted, order = (one, other) => (isUp ? 1 : -1) * (one[by] - other[by]);
-    const heads = columns.map(([name, text, , title]) => {
+    const heads = columns.map(([name, text, , meaning]) => {
       const direction = by !== name ? "none" : isUp ? "ascending" : "descending";
-      const button = make("button", { text, title, "data-sort": name, onclick: () => this.#sort(name) });
+      const button = make("button", {
+        text, ...explained(meaning), "data-sort": name, onclick: () => this.#sort(name),
+      });
       return make("th", { scope: "col", "aria-sort": direction }, button);
     });
     const rows = (by ? [...this.heads].sort(order) : this.heads).map((one) => {
@@ -119,7 +124,7 @@ export class Heads extends Panel {
       }, ...columns.map(([name, , digits]) => cellOf(one[name], digits)));
     });
     this.table.replaceChildren(make("table", {},
-      make("caption", { class: "visually-hidden", text: "measures of the heads" }),
+      make("caption", { class: "visually-hidden", text: say("measures of the heads") }),
       make("thead", {}, make("tr", {}, ...heads)), make("tbody", {}, ...rows)));
   }
 
@@ -128,6 +133,14 @@ export class Heads extends Panel {
     this.#fillTable();
     this.table.querySelector(`[data-sort=${name}]`).focus();
   }
+}
+
+function layerTold(number) {
+  return say("layer {number}", { number });
+}
+
+function headTold(number) {
+  return say("head {number}", { number });
 }
 
 function cellOf(value, digits) {

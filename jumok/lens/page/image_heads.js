@@ -2,19 +2,20 @@
 import { columnsFor, Heads } from "./heads.js";
 import { shareColours } from "./overlay.js";
 import { distanceOf, gridOf, litBy, sharesOf } from "./patch_grid.js";
+import { say } from "./texts.js";
 import { measuresOf } from "./weights.js";
 
-const COLUMNS = columnsFor("patch", "patches");
-const ON_CLASS = ["onClass", "on class token", 3, "Share of weight on the class token"];
-
 export class ImageHeads extends Heads {
-  // pointedOf(state) says what the heads look from.
-  constructor(host, state, pointedOf) {
+  constructor(host, state) {
     super(host, state);
-    this.pointedOf = pointedOf;
-    const hasClassToken = state.runs.some((run) => run.sides.some((side) => side.labels[0] === "[CLASS]"));
-    this.columns = hasClassToken ? [...COLUMNS, ON_CLASS] : COLUMNS;
+    this.hasClassToken = state.runs.some((run) => run.sides.some((side) => side.labels[0] === "[CLASS]"));
     this.opens = "heads";
+  }
+
+  columns() {
+    const columns = columnsFor(say("patch"), say("patches"));
+    if (!this.hasClassToken) return columns;
+    return [...columns, ["onClass", say("on the class token"), 3, say("Share of weight on the class token")]];
   }
 
   measuresOf(matrix) {
@@ -25,7 +26,7 @@ export class ImageHeads extends Heads {
 
   drawnOf({ matrix }) {
     const { selection } = this.state;
-    const { weights } = litBy({ ...selection, matrix }, this.pointedOf(this.state));
+    const { weights } = litBy({ ...selection, matrix }, this.state.pointed);
     return sharesOf(weights, gridOf(selection));
   }
 

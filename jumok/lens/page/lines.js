@@ -3,10 +3,10 @@ import { headColour, styleOf, shadeOf } from "./colour.js";
 import { make } from "./elements.js";
 import { Panel } from "./panel.js";
 import { CanvasRenderer, widestOf } from "./renderers.js";
+import { say } from "./texts.js";
 import { weightsOf } from "./weights.js";
 
 const ROW = 24, FAINT = 0.02, SPACE = 10;
-const DESCRIPTION = "lines from each word to the words it looks at; the list of words above tells the same in numbers";
 
 export class Lines extends Panel {
   constructor(host, state) {
@@ -65,7 +65,8 @@ export class Lines extends Panel {
     this.draw(new CanvasRenderer(this.base, size.width, size.height), size);
     this.shown = size;
     this.renderer = new CanvasRenderer(this.above, size.width, size.height);
-    this.base.setAttribute("aria-label", DESCRIPTION);
+    const told = say("lines from each word to the words it looks at; the words above tell the same in numbers");
+    this.base.setAttribute("aria-label", told);
     this.light();
   }
 

@@ -1,4 +1,5 @@
 // The grid of an image's patches, perhaps with a class token before them, and the weights of one of its places.
+import { say } from "./texts.js";
 import { meanRow, weightsOf } from "./weights.js";
 
 // special: how many tokens stand before the patches.
@@ -9,7 +10,7 @@ export function gridOf({ run, settings, keys }) {
 
 export function nameOf(label) {
   const [row, column] = label.split(",");
-  return column ? `row ${row}, column ${column}` : "class token";
+  return column ? say("row {row}, column {column}", { row, column }) : say("class token");
 }
 
 // The weights of what is pointed at, with words for it. Where nothing is: those of the class token, from whose state
@@ -18,13 +19,14 @@ export function litBy(selection, pointed) {
   const { matrix, keys } = selection;
   if (pointed) {
     const weights = weightsOf(matrix, pointed), name = nameOf(keys[pointed.place].label);
-    const called = name.startsWith("row") ? name : `the ${name}`;
-    if (pointed.side === "query") return { weights, name, verb: "looks at", told: `what ${called} looks at` };
-    return { weights, name, verb: "is looked at by", told: `what looks at ${called}` };
+    const isQuery = pointed.side === "query", verb = isQuery ? say("looks at") : say("is looked at by");
+    const told = isQuery
+      ? say("Lit: what is looked at by {name}.", { name }) : say("Lit: what looks at {name}.", { name });
+    return { weights, name, verb, told };
   }
   if (gridOf(selection).special) return litBy(selection, { side: "query", place: 0 });
-  const name = "all patches, on average", told = "what all patches look at, on average";
-  return { weights: meanRow(matrix), name, verb: "look at", told };
+  const name = say("all patches, on average"), told = say("Lit: what all patches look at, on average.");
+  return { weights: meanRow(matrix), name, verb: say("look at"), told };
 }
 
 // The patches alone as a matrix, each as a share of the strongest, so that one look has the whole range of shades.

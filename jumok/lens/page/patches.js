@@ -4,6 +4,7 @@ import { make } from "./elements.js";
 import { percent } from "./formats.js";
 import { overlayColours, rgba } from "./overlay.js";
 import { gridOf, nameOf, sharesOf } from "./patch_grid.js";
+import { say } from "./texts.js";
 import { listenToPlaces } from "./walking.js";
 
 const SMALL = 100; // pixels of a side below which an image is shown pixel by pixel
@@ -35,10 +36,11 @@ export class Patches {
     this.cells.hidden = !matrix;
     this.grid = matrix ? gridOf(selection) : { rows: 0, columns: 0, special: 0 };
     const { rows, columns, special } = this.grid;
-    this.root.setAttribute("aria-label", matrix ? `the image in ${rows} × ${columns} patches` : "the image");
+    this.root.setAttribute("aria-label", matrix
+      ? say("the image in {rows} × {columns} patches", { rows, columns }) : say("the image"));
     this.tokens.hidden = !special;
     this.tokens.replaceChildren(...keys.slice(0, special).map((_, place) => (
-      this.#place(place, make("span", { text: "class token" }), make("small", { "aria-hidden": "true" })))));
+      this.#place(place, make("span", { text: say("class token") }), make("small", { "aria-hidden": "true" })))));
     this.cells.style.gridTemplate = `repeat(${rows}, 1fr) / repeat(${columns}, 1fr)`;
     this.cells.replaceChildren(...Array.from({ length: rows }, (_, row) => {
       const cells = Array.from({ length: columns }, (_, column) => this.#place(special + row * columns + column));

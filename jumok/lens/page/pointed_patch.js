@@ -3,18 +3,19 @@ import { bars } from "./bars.js";
 import { make } from "./elements.js";
 import { percent } from "./formats.js";
 import { gridOf, litBy, nameOf, strongest } from "./patch_grid.js";
+import { say } from "./texts.js";
 
 const STRONGEST = 6;
 
 export function showPointedPatch(host, selection, pointed, pinned) {
   const { weights, name, verb } = litBy(selection, pointed), grid = gridOf(selection);
   const rows = strongest(selection, weights, STRONGEST).map(({ label, place, weight }) => {
-    const text = label.includes(",") ? label.replace(",", ", ") : "class token";
+    const text = label.includes(",") ? label.replace(",", ", ") : say("class token");
     return [[cutOut(place, grid), text], weight];
   });
   const children = [
     make("h2", { class: "pointed-name", text: name }),
-    make("h3", { text: `${verb} (row, column)` }),
+    make("h3", { text: say("{verb} (row, column)", { verb }) }),
     bars(rows, "weights", rows[0]?.[1]),
   ];
   if (pointed && pinned !== null && pinned !== pointed.place) {
@@ -27,12 +28,14 @@ export function showPointedPatch(host, selection, pointed, pinned) {
 export function spokenOf(selection, pointed) {
   if (!pointed) return "";
   const { weights, name, verb } = litBy(selection, pointed), three = strongest(selection, weights, 3);
-  return `${name} ${verb} ${three.map(({ label, weight }) => `${nameOf(label)} ${percent(weight, 0)}`).join("; ")}.`;
+  const found = three.map(({ label, weight }) => `${nameOf(label)} ${percent(weight, 0)}`).join("; ");
+  return say("{name} {verb} {found}.", { name, verb, found });
 }
 
 function weightBetween({ matrix, keys }, from, to) {
   const weight = matrix.values[from * matrix.columns + to];
-  return `pinned ${nameOf(keys[from].label)} → ${nameOf(keys[to].label)}: ${percent(weight, 2)}`;
+  const values = { from: nameOf(keys[from].label), to: nameOf(keys[to].label), share: percent(weight, 2) };
+  return say("pinned {from} → {to}: {share}", values);
 }
 
 function cutOut(place, { rows, columns, special }) {

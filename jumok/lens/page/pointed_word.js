@@ -1,16 +1,19 @@
 // The word pointed at, told beside the sentence: how likely it was, its rivals, its strongest weights as numbers.
 import { bars } from "./bars.js";
-import { make } from "./elements.js";
+import { explained, make } from "./elements.js";
 import { percent } from "./formats.js";
+import { readableLabels } from "./labels.js";
+import { say } from "./texts.js";
 import { weightsOf } from "./weights.js";
 
 const STRONGEST = 6;
 
 export function showPointedWord(host, selection, pointed) {
+  host.classList.toggle("told", Boolean(pointed));
   if (!pointed) {
     const text = selection.matrix
-      ? "Point at a word to see where it looks. Click, or press Enter, to pin it; the arrow keys walk."
-      : "Point at a word to see how likely it was and what else it might have been.";
+      ? say("Point at a word to see where it looks. Click, or press Enter, to pin it; the arrow keys walk.")
+      : say("Point at a word to see how likely it was and what else it might have been.");
     host.replaceChildren(make("p", { class: "hint", text }));
     return;
   }
@@ -19,7 +22,7 @@ export function showPointedWord(host, selection, pointed) {
   if (isWritten(selection, pointed)) children.push(...choicesOf(selection.run, item));
   if (selection.matrix) {
     const rows = strongest(selection, pointed).slice(0, STRONGEST).map(({ shown, weight }) => [shown, weight]);
-    const verb = pointed.side === "query" ? "looks at" : "is looked at by";
+    const verb = pointed.side === "query" ? say("looks at") : say("is looked at by");
     children.push(make("h3", { text: verb }), bars(rows, "weights"));
   }
   host.replaceChildren(...children);
@@ -28,16 +31,26 @@ export function showPointedWord(host, selection, pointed) {
 // What a screen reader says; nobody sees it.
 export function spokenOf(selection, pointed) {
   if (!pointed) return "";
-  const item = itemOf(selection, pointed), { run, matrix } = selection;
-  const likely = isWritten(selection, pointed) ? `, probability ${percent(probabilityOf(run, item), 0)}` : "";
-  if (!matrix) return `${item.shown}${likely}`;
+  const item = itemOf(selection, pointed), { run, matrix } = selection, word = item.shown;
+  const share = isWritten(selection, pointed) ? probabilityOf(run, item) : null;
+  const told = share === null ? word : say("{word}, probability {share}", { word, share: percent(share, 0) });
+  if (!matrix) return told;
   const three = strongest(selection, pointed).slice(0, 3);
   const found = three.map(({ shown, weight }) => `${shown} ${percent(weight, 0)}`).join(", ");
-  return `${item.shown}${likely}. ${pointed.side === "query" ? "Looks at" : "Is looked at by"} ${found}.`;
+  const values = { word: told, found };
+  return pointed.side === "query"
+    ? say("{word}. Looks at {found}.", values) : say("{word}. Is looked at by {found}.", values);
 }
 
+// Whether the model chose a word, or a part of it: what it was given is not its choice.
+export function isDecided(run, item) {
+  return item.tokens.some((token) => run.choices[token]);
+}
+
+// The probability of a word's tokens together, or null where none of them was decided.
 export function probabilityOf(run, item) {
-  return item.tokens.reduce((product, token) => product * (run.choices[token]?.probability ?? 1), 1);
+  const choices = item.tokens.map((token) => run.choices[token]).filter(Boolean);
+  return choices.length ? choices.reduce((product, { probability }) => product * probability, 1) : null;
 }
 
 function itemOf({ queries, keys }, { side, place }) {
@@ -45,7 +58,7 @@ function itemOf({ queries, keys }, { side, place }) {
 }
 
 function isWritten(selection, pointed) {
-  return pointed.side === "query" && selection.writes;
+  return (pointed.side === "query" || selection.isOneSide) && selection.writes;
 }
 
 function strongest({ matrix, keys, queries }, pointed) {
@@ -58,10 +71,13 @@ function strongest({ matrix, keys, queries }, pointed) {
 function choicesOf(run, item) {
   const choices = item.tokens.map((token) => run.choices[token]).filter(Boolean), isOne = choices.length === 1;
   if (!choices.length) return [];
-  const likely = `${percent(probabilityOf(run, item))} likely${isOne ? "" : " (all its subwords together)"}`;
-  const lists = choices.flatMap(({ token, probability, rivals }) => [
-    make("h3", { text: isOne ? "it and its rivals" : `${token} and its rivals` }),
-    bars([[token, probability, "chosen"], ...rivals], "rivals"),
-  ]);
+  const share = percent(probabilityOf(run, item)), names = readableLabels(choices.map(({ token }) => token));
+  const likely = isOne ? say("{share} likely", { share }) : say("{share} likely, all its pieces together", { share });
+  const title = say("What the model might have written instead, with its probability");
+  const lists = choices.flatMap(({ probability, rivals }, place) => {
+    const text = isOne ? say("it and its rivals") : say("{token} and its rivals", { token: names[place] });
+    return [
+      make("h3", { text, ...explained(title) }), bars([[names[place], probability, "chosen"], ...rivals], "rivals")];
+  });
   return [make("p", { class: "likely", text: likely }), ...lists];
 }

@@ -2,14 +2,16 @@
 import { styleOf } from "./colour.js";
 import { make } from "./elements.js";
 import { CanvasRenderer, SvgRenderer } from "./renderers.js";
+import { say } from "./texts.js";
 
 const WIDTH = 900, MARGIN = 16;
 
 // Buttons that save a figure; chosen() gives the figure and the file's name without its ending.
-export function saveButtons(id, what, chosen) {
-  const buttons = ["png", "svg"].map((kind) => make("button", {
-    id: `${id}-${kind}`, class: "plain-button", text: kind.toUpperCase(),
-    "aria-label": `save ${what}as ${kind.toUpperCase()}`, onclick: () => save(kind, ...chosen()),
+export function saveButtons(id, chosen) {
+  const labels = { png: say("save as PNG"), svg: say("save as SVG") };
+  const buttons = Object.entries(labels).map(([kind, label]) => make("button", {
+    id: `${id}-${kind}`, class: "plain-button", text: kind.toUpperCase(), onclick: () => save(kind, ...chosen()),
+    "aria-label": label, "data-say-label": `save as ${kind.toUpperCase()}`,
   }));
   return make("div", { id: `${id}-buttons`, class: "save-buttons" }, ...buttons);
 }

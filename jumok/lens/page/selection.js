@@ -1,13 +1,8 @@
 // What the settings select of a run: one matrix of weights with its queries and keys, and one per chosen head.
+import { kindName } from "./kinds.js";
 import { endsOf, itemsOf } from "./record.js";
+import { say } from "./texts.js";
 import { headMatrix, headsOf, maximumOf, meanOf, merged, renormalised, rolledOut } from "./weights.js";
-
-export const KIND_NAMES = {
-  cross: "output → source",
-  recurrent: "output → source",
-  encoder: "source → source",
-  decoder: "output → output",
-};
 
 export function defaultKind(run) {
   return ["cross", "recurrent"].find((kind) => run.kinds.includes(kind)) ?? run.kinds[0] ?? "";
@@ -20,6 +15,17 @@ export function fitSettings(run, settings) {
   const layer = settings.layer <= maps.length ? settings.layer : 0;
   const most = Math.max(0, ...maps.map((map) => map.heads));
   return { ...settings, kind, layer, heads: settings.heads.filter((head) => head < most) };
+}
+
+// Step by step is of one layer and one head, and so is all that is shown beside it.
+export function isNarrow({ tab }) {
+  return tab === "steps";
+}
+
+export function narrowed(settings) {
+  if (!isNarrow(settings)) return settings;
+  const { layer, heads: [head = 0] } = settings;
+  return { ...settings, layer: Math.max(layer, 1), heads: [head], combine: "mean" };
 }
 
 export function selectionOf(run, wanted) {
@@ -48,7 +54,8 @@ export function selectionOf(run, wanted) {
   const isApart = settings.combine !== "rollout" && settings.heads.length > 0;
   const heads = isApart ? settings.heads.map(ofHead) : [{ head: -1, matrix }];
   const writes = querySide === output && hasChoices; // whether the queries are the tokens that the model chose
-  return { run, settings, maps, queries, keys, matrix, heads, querySide, keySide, writes };
+  const isOneSide = maps[0].queries === maps[0].keys; // a sequence that looks at itself is shown once
+  return { run, settings, maps, queries, keys, matrix, heads, querySide, keySide, writes, isOneSide };
 }
 
 // The numbers of the chosen heads of a map; none chosen means all.
@@ -63,15 +70,24 @@ export function matricesOf(run, map, words) {
   return headsOf(map).map((matrix) => ({ matrix: merged(matrix, queries, keys), ends }));
 }
 
-export function titleOf({ settings, maps }) {
-  if (settings.combine === "rollout") return `${settings.kind} attention, rollout through all layers`;
+// What is shown, in words: attention, layers, heads, and how several of them are shown as one.
+export function titleOf({ run, settings, maps }) {
   const { kind, layer, heads, combine } = settings, count = Math.max(...maps.map((map) => map.heads));
-  const layers = layer ? `layer ${layer}` : maps.length > 1 ? `all ${maps.length} layers` : "its one layer";
+  const name = kindName(run, kind);
+  if (combine === "rollout") return [name, say("followed through all layers")].join(" · ");
+  const parts = [name, layersTitle(layer, maps.length), headsTitle(heads, count)];
   const several = (!layer && maps.length > 1) || (heads.length || count) > 1;
-  return `${kind} attention, ${layers}, ${headsTitle(heads, count)}${several ? `: ${combine}` : ""}`;
+  if (several) parts.push(combine === "max" ? say("strongest") : say("average"));
+  return parts.join(" · ");
+}
+
+function layersTitle(layer, count) {
+  if (layer) return say("layer {number}", { number: layer });
+  return count > 1 ? say("all {count} layers", { count }) : say("its one layer");
 }
 
 function headsTitle(heads, count) {
-  if (heads.length) return `head${heads.length > 1 ? "s" : ""} ${heads.map((head) => head + 1).join(", ")}`;
-  return count > 1 ? `all ${count} heads` : "its one head";
+  if (heads.length === 1) return say("head {number}", { number: heads[0] + 1 });
+  if (heads.length) return say("heads {numbers}", { numbers: heads.map((head) => head + 1).join(", ") });
+  return count > 1 ? say("all {count} heads", { count }) : say("its one head");
 }

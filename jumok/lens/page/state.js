@@ -1,13 +1,17 @@
 // What the viewer has set and points at. Views listen: "change" draws them again, "point" only lights them up.
-import { defaultKind, fitSettings, selectionOf } from "./selection.js";
+import { defaultKind, fitSettings, isNarrow, narrowed, selectionOf } from "./selection.js";
+import { say } from "./texts.js";
 
-// runsName is what the runs are called; canRollOut says whether rollout can be chosen: it needs the encoder's maps.
-export function makeState(runs, { words = false, tab, runsName = "run", canRollOut = true }) {
+// runsName() is what the runs are called; canRollOut says whether rollout can be chosen: it needs the encoder's maps.
+export function makeState(runs, { words = false, tab, runsName = () => say("run"), canRollOut = true }) {
   const listeners = { change: [], point: [] };
   const kind = defaultKind(runs[0]);
-  let settings = { run: 0, kind, layer: 0, heads: [], combine: "mean", words, hideEnd: false, tab, written: null };
-  let selection = selectionOf(runs[0], settings);
+  const given = { run: 0, kind, layer: 0, heads: [], combine: "mean", words, side: "query", hideEnd: false };
+  let settings = { ...given, tab, written: null };
+  let selection = selectionOf(runs[0], narrowed(settings));
   let pointed = null, pinned = null;
+  // Where a sequence looks at itself, it is shown once, and the viewer chooses which side its words are.
+  const sideOf = (side) => (selection.isOneSide ? settings.side : side);
   const tell = (event) => listeners[event].forEach((listener) => listener());
 
   return {
@@ -19,13 +23,15 @@ export function makeState(runs, { words = false, tab, runsName = "run", canRollO
     get run() { return runs[settings.run]; },
     get pinned() { return pinned; },
     // { side: "query" or "key", place }, or null: what is pointed at, else what is pinned.
-    get pointed() { return pointed ?? (pinned === null ? null : { side: "query", place: pinned }); },
+    get pointed() { return pointed ?? (pinned === null ? null : { side: sideOf("query"), place: pinned }); },
+    sideOf,
     on(event, listener) { listeners[event].push(listener); },
     set(changes) {
       const before = settings;
       const run = runs[changes.run ?? settings.run];
       settings = fitSettings(run, { ...settings, ...changes });
-      if (Object.keys(changes).some((name) => name !== "tab")) selection = selectionOf(run, settings);
+      const isSame = Object.keys(changes).every((name) => name === "tab") && isNarrow(before) === isNarrow(settings);
+      if (!isSame) selection = selectionOf(run, narrowed(settings));
       const hasOthers = ["kind", "words", "run"].some((name) => before[name] !== settings[name]); // other words
       if (hasOthers || pinned >= selection.queries.length) pinned = null;
       if (hasOthers) settings.written = null;

@@ -1,47 +1,52 @@
 // Step by step: for one layer, head and word, the numbers of that very forward pass, one stage at a time.
 import { attentionOf } from "./arithmetic.js";
-import { css, inkOn, signedColours, weightColours } from "./colour.js";
+import { bars } from "./bars.js";
+import { css, inkOn, weightColours } from "./colour.js";
 import { make } from "./elements.js";
 import { decimal } from "./formats.js";
+import { kindName } from "./kinds.js";
+import { readableLabels } from "./labels.js";
+import { layerOf } from "./layer.js";
+import { groupsOf } from "./layer_stages.js";
+import { matricesOf } from "./matrices.js";
 import { Panel } from "./panel.js";
 import { itemsOf } from "./record.js";
-import { explanationOf, nameOf, STAGES } from "./stages.js";
+import { say, translated } from "./texts.js";
+import { largestOf, Vectors } from "./vectors.js";
 
-const HINT = "Point at a strip of colours for a number; click it for all of them.";
-const NO_DETAILS = "No queries, keys and values are kept here: explain(…, details=True) keeps them, "
-  + "but not those inside windows, and a page leaves out what is too much.";
+const RESULTS = 6; // tokens or classes that are listed
 
 export class StepByStep extends Panel {
   // Queries and keys are words, or patches with names of their own.
-  constructor(host, state, { thing = "word", things = "words", named = (item) => item.shown } = {}) {
+  constructor(host, state, { isPatches = false, named = (item) => item.shown } = {}) {
     super(host, state, "steps");
-    Object.assign(this, { thing, things, named });
-    this.stage = 0;
+    Object.assign(this, { isPatches, named, stage: "", isOpen: false });
   }
 
   show() {
-    const { run, settings, selection, pointed, pinned } = this.state;
-    const map = selection.maps[Math.max(settings.layer, 1) - 1];
-    if (!map) return this.showNote(run.note);
-    if (!map.details) return this.showNote(NO_DETAILS);
-    if (!selection.queries.length) return this.showNote(`There is no ${this.thing} here.`);
-    const item = selection.queries[pointed?.side === "query" ? pointed.place : pinned ?? 0];
+    const { run, selection, pointed, pinned } = this.state, { settings } = selection;
+    const map = selection.maps[settings.layer - 1];
+    if (!map) return this.showNote(translated(run.note));
+    if (!map.details) return this.showNote(noDetails());
+    if (!selection.queries.length) return this.showNote(say("There is nothing to look at here."));
+    const place = pointed?.side === "query" || selection.isOneSide ? pointed?.place : null;
+    const item = selection.queries[place ?? pinned ?? 0] ?? selection.queries[0];
     const head = settings.heads[0] ?? 0, [token] = item.tokens;
-    this.attention = attentionOf(map, head, token);
-    this.keys = itemsOf(run.sides[map.keys], false).map(this.named);
-    this.query = this.named(itemsOf(run.sides[map.queries], false)[token]);
-    this.readout = make("p", { class: "readout", text: HINT });
-    this.all = make("p", { class: "all-numbers", hidden: true, tabindex: 0 });
-    const where = `“${this.query}” in ${settings.kind} layer ${map.number}, head ${head + 1}`;
-    const first = item.tokens.length > 1 ? ` The first subword of “${this.named(item)}”.` : "";
-    const isChosen = settings.layer && settings.heads.length === 1;
-    const about = { query: this.query, heads: map.heads, thing: this.thing, things: this.things };
-    const text = explanationOf(STAGES[this.stage], this.attention, about);
+    const attention = attentionOf(map, head, token), layer = layerOf(run, map, token);
+    const about = this.#about({ map, layer, head, token });
+    this.groups = groupsOf(layer, attention, about);
+    this.vectors = new Vectors();
+    const numbers = [say("layer {number}", { number: map.number }), say("head {number}", { number: head + 1 })];
+    const where = [`“${about.query}”`, kindName(run, settings.kind), ...numbers];
+    const first = item.tokens.length > 1
+      ? ` ${say("This is the first piece of “{word}”.", { word: this.named(item) })}` : "";
+    const stages = this.groups.flatMap((group) => group.stages);
+    const now = Math.max(0, stages.findIndex(({ name }) => name === this.stage));
+    this.stage = stages[now].name;
     this.host.replaceChildren(
-      make("p", { class: "where" }, make("strong", { text: where }),
-        `.${first}${isChosen ? "" : " Choose another layer and head above."}`),
-      this.#stepper(), make("p", { class: "remark", "aria-live": "polite", text }),
-      this.readout, this.all, ...this.#body(map.heads, head));
+      make("p", { class: "where" }, make("strong", { text: where.join(" · ") }), first),
+      this.#stepper(stages, now), make("p", { class: "remark", "aria-live": "polite", text: stages[now].text }),
+      this.vectors.readout, this.vectors.all, ...this.#body(stages, now, { attention, head }));
   }
 
   light() {
@@ -49,75 +54,96 @@ export class StepByStep extends Panel {
     this.waiting = requestAnimationFrame(() => this.show());
   }
 
-  #go(stage) {
-    this.stage = Math.max(0, Math.min(STAGES.length - 1, stage));
+  // What sentences and names need to know (layer_stages.js).
+  #about({ map, layer, head, token }) {
+    const { run } = this.state, nameAt = (side) => this.named(itemsOf(run.sides[side], false)[token]);
+    const own = layer?.parts.map((part) => part.map).find((one) => one && one.rows === one.columns);
+    const [thing, things] = this.isPatches ? [say("patch"), say("patches")] : [say("token"), say("tokens")];
+    this.keys = itemsOf(run.sides[map.keys], false).map(this.named);
+    this.thing = thing;
+    return {
+      query: nameAt(map.queries), read: nameAt(own ? own.keys : map.queries), number: map.number, head, thing, things,
+      heads: map.heads, chosen: map, other: say("Choose it above to see how it comes about."),
+      ...this.#goal(map, token),
+    };
+  }
+
+  // What the last layer's vector becomes: tokens with their probabilities, classes, or what a decoder looks at.
+  #goal(map, token) {
+    const { run } = this.state, choice = map.queries === run.output ? run.choices[token] : null;
+    if (choice) {
+      const [label] = readableLabels([choice.token]), rows = [[label, choice.probability, "chosen"], ...choice.rivals];
+      const goesTo = say("Compared with the vector of every token; softmax then says how likely each is.");
+      return { goesTo, result: rows };
+    }
+    if (run.classes.length) {
+      const rows = run.classes.slice(0, RESULTS).map(({ label, probability }, place) => (
+        [label, probability, place ? "" : "chosen"]));
+      const goesTo = say("Projected to a number for each class; softmax then says how likely each is.");
+      return { goesTo, result: rows };
+    }
+    const isRead = run.maps.some((one) => one.keys === map.queries && one.queries !== map.queries);
+    const goesTo = isRead ? say("The decoder makes its keys and values of this.") : say("The last layer's vector.");
+    return { goesTo };
+  }
+
+  #go(name) {
+    this.stage = name;
     this.show();
     this.host.querySelector(".stages [aria-current]")?.focus();
   }
 
-  #stepper() {
-    const last = STAGES.length - 1, { stage } = this;
-    const stages = STAGES.map((name, number) => make("li", {}, make("button", {
-      class: number <= stage ? "done" : "", "aria-current": number === stage ? "step" : null,
-      text: nameOf(name, this.attention), "data-stage": name, onclick: () => this.#go(number),
-    })));
-    const button = (text, by, disabled) => make("button", {
-      class: "plain-button", text, disabled, "data-next": by > 0, onclick: () => this.#go(stage + by),
+  #stepper(stages, now) {
+    const button = (text, by) => make("button", {
+      class: "plain-button", text, disabled: !stages[now + by], "data-next": by > 0,
+      onclick: () => this.#go(stages[now + by].name),
     });
-    return make("div", { class: "stepper" }, button("← Back", -1, stage === 0),
-      make("ol", { class: "stages" }, ...stages), button("Next →", 1, stage === last));
+    const groups = this.groups.map((group) => make("li", {},
+      make("span", { class: "caption", text: group.title }),
+      make("ol", {}, ...group.stages.map((one) => make("li", {}, make("button", {
+        class: stages.indexOf(one) <= now ? "done" : "", "aria-current": one === stages[now] ? "step" : null,
+        text: one.title, "data-stage": one.name, onclick: () => this.#go(one.name),
+      }))))));
+    const back = button(say("← Back"), -1), next = button(say("Next →"), 1);
+    return make("div", { class: "stepper" }, make("ol", { class: "stages" }, ...groups),
+      make("div", { class: "back-and-next" }, back, next));
   }
 
-  #body(heads, head) {
-    const { attention } = this, has = (name) => this.stage >= STAGES.indexOf(name);
-    const vectors = largest(attention.query, ...attention.keys.map((one) => one.key));
-    const values = largest(attention.sum, ...attention.keys.map(weighted));
-    const body = [this.#strip("q", `q of ${this.query}`, attention.query, vectors, this.stage === 0)];
-    if (has("keys")) body.push(this.#table(has, vectors, values));
-    if (has("sum")) {
-      const isNew = STAGES[this.stage] === "sum";
-      body.push(this.#strip("Σ", `sum of head ${head + 1}`, attention.sum, values, isNew));
-    }
-    if (has("output")) {
-      const joined = attention.sums.flatMap((sum) => [...sum]);
-      if (heads > 1) body.push(this.#strip("heads", "heads side by side", joined, largest(joined), true));
-      const { output } = attention;
-      body.push(this.#strip("output", `output for ${this.query}`, output, largest(output), true));
+  // What went before as one strip for each group; the group that is shown in full, up to its current stage.
+  #body(stages, now, { attention, head }) {
+    const body = [];
+    for (const group of this.groups) {
+      const shown = group.stages.filter((one) => stages.indexOf(one) <= now);
+      if (!shown.length) break;
+      const isCurrent = shown.includes(stages[now]);
+      if (!isCurrent) {
+        const { numbers, name } = shown.at(-1).strips.at(-1);
+        body.push(this.vectors.strip({ caption: group.title, name, numbers }));
+        continue;
+      }
+      const columns = shown.filter((one) => one.isColumn);
+      const first = columns.length ? shown.indexOf(columns[0]) : shown.length;
+      const strips = (some) => some.filter((one) => !one.isColumn).flatMap((one) => (
+        one.strips.map((strip) => this.vectors.strip({ ...strip, isNew: one === stages[now] }))));
+      body.push(...strips(shown.slice(0, first)));
+      if (columns.length) body.push(this.#table(columns, { attention, current: stages[now] }));
+      body.push(...strips(shown.slice(first)));
+      if (stages[now].result) body.push(bars(stages[now].result, "results"));
+      if (group.part) body.push(this.#matrices(group.part, head));
     }
     return body;
   }
 
-  #strip(caption, name, numbers, most, isNew) {
-    return make("div", { class: isNew ? "vector new" : "vector" },
-      make("span", { class: "caption", text: caption }), this.#canvas(name, numbers, most));
+  #matrices(part, head) {
+    return matricesOf(part, head, { isOpen: this.isOpen, told: (isOpen) => (this.isOpen = isOpen) });
   }
 
-  #canvas(name, numbers, most) {
-    const first = Array.from(numbers.slice(0, 4), (value) => decimal(value, 2)).join(", ");
-    const canvas = make("canvas", { class: "numbers", role: "img", "aria-label": `${name}: ${first}, …` });
-    canvas.width = numbers.length;
-    canvas.height = 1;
-    const context = canvas.getContext("2d"), colours = signedColours(most);
-    numbers.forEach((value, place) => {
-      context.fillStyle = css(colours(value));
-      context.fillRect(place, 0, 1, 1);
-    });
-    canvas.addEventListener("pointermove", (event) => {
-      const at = Math.floor((event.offsetX / canvas.clientWidth) * numbers.length);
-      const place = Math.min(numbers.length - 1, Math.max(0, at));
-      this.readout.textContent = `${name}, number ${place + 1} of ${numbers.length}: ${decimal(numbers[place])}`;
-    });
-    canvas.addEventListener("click", () => {
-      this.all.hidden = false;
-      this.all.textContent = `${name} = [${Array.from(numbers, (value) => value.toFixed(3)).join(", ")}]`;
-    });
-    return canvas;
-  }
-
-  #table(has, vectors, values) {
-    const colours = weightColours(), columns = STAGES.slice(1, 7).filter(has), current = STAGES[this.stage];
+  #table(stages, { attention, current }) {
+    const colours = weightColours(), { vectors } = this;
+    const most = largestOf(attention.query, ...attention.keys.map((one) => one.key));
+    const mostWeighted = largestOf(attention.sum, ...attention.keys.map(weighted));
     const cell = (name, one, key) => ({
-      keys: () => make("td", {}, this.#canvas(`k of ${key}`, one.key, vectors)),
+      keys: () => make("td", {}, vectors.canvas(say("k of {word}", { word: key }), one.key, most)),
       scores: () => make("td", { text: decimal(one.score) }),
       scaled: () => make("td", { text: decimal(one.scaled) }),
       mask: () => make("td", { text: one.isAllowed ? "✓" : "−∞" }),
@@ -125,29 +151,28 @@ export class StepByStep extends Panel {
         class: "weight", "data-weight": one.weight, text: decimal(one.weight, 4),
         style: `background: ${css(colours(one.weight))}; color: ${inkOn(one.weight)}`,
       }),
-      values: () => make("td", {}, this.#canvas(`weight · v of ${key}`, weighted(one), values)),
+      values: () => {
+        const told = say("weight · v of {word}", { word: key });
+        return make("td", {}, vectors.canvas(told, weighted(one), mostWeighted));
+      },
     })[name]();
-    const heads = columns.map((name) => {
-      const text = nameOf(name, this.attention);
-      return make("th", { scope: "col", class: name === current ? "new" : "", text });
-    });
-    const rows = this.attention.keys.map((one, place) => {
-      const key = this.keys[place];
-      return make("tr", { class: one.isAllowed || !has("mask") ? "" : "masked" },
-        make("th", { scope: "row", text: key }), ...columns.map((name) => cell(name, one, key)));
-    });
+    const classOf = (one) => (one === current ? "new" : "");
+    const heads = stages.map((one) => make("th", { scope: "col", class: classOf(one), text: one.title }));
+    const hasMask = stages.some(({ name }) => name === "mask");
+    const rows = attention.keys.map((one, place) => make("tr", { class: one.isAllowed || !hasMask ? "" : "masked" },
+      make("th", { scope: "row", text: this.keys[place] }),
+      ...stages.map(({ name }) => cell(name, one, this.keys[place]))));
     const head = make("tr", {}, make("th", { scope: "col", text: this.thing }), ...heads);
     const table = make("table", { class: "keys" }, make("thead", {}, head), make("tbody", {}, ...rows));
     return make("div", { class: "scrolls" }, table);
   }
 }
 
-function weighted({ value, weight }) {
-  return Array.from(value, (number) => number * weight);
+function noDetails() {
+  const kept = say("No queries, keys and values are kept here: explain(…, details=True) keeps them.");
+  return `${kept} ${say("Those inside windows are not kept, and a page leaves out what is too much.")}`;
 }
 
-function largest(...arrays) {
-  let most = 0;
-  for (const array of arrays) for (const value of array) most = Math.max(most, Math.abs(value));
-  return most;
+function weighted({ value, weight }) {
+  return Array.from(value, (number) => number * weight);
 }

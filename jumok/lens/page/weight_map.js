@@ -4,9 +4,9 @@ import { make } from "./elements.js";
 import { percent } from "./formats.js";
 import { Panel } from "./panel.js";
 import { CanvasRenderer, widestOf } from "./renderers.js";
+import { say } from "./texts.js";
 
 const LARGEST = 36, SMALLEST = 6, WITH_NUMBERS = 27; // pixels of a cell's side
-const HINT = "Point at a cell for its weight.";
 
 export class WeightMap extends Panel {
   // coloursOf(matrix) gives the colours of its weights.
@@ -15,12 +15,12 @@ export class WeightMap extends Panel {
     this.coloursOf = coloursOf;
     this.canvas = make("canvas", { role: "img" });
     this.band = make("div", { class: "band" });
-    this.readout = make("p", { class: "readout", text: HINT });
+    this.readout = make("p", { class: "readout" });
     this.figure = make("div", { class: "figure scrolls" }, make("div", { class: "banded" }, this.canvas, this.band));
     this.host.append(this.readout, this.figure);
     this.canvas.addEventListener("pointermove", (event) => this.#point(event));
     this.canvas.addEventListener("pointerleave", () => {
-      this.readout.textContent = HINT;
+      this.readout.textContent = hint();
       state.point("query", null);
     });
     this.canvas.addEventListener("click", (event) => {
@@ -61,7 +61,9 @@ export class WeightMap extends Panel {
     this.shown = this.size();
     this.draw(new CanvasRenderer(this.canvas, this.shown.width, this.shown.height), this.shown);
     const { queries, keys } = this.state.selection;
-    this.canvas.setAttribute("aria-label", `map of weights, ${queries.length} queries by ${keys.length} keys`);
+    const values = { queries: queries.length, keys: keys.length };
+    this.canvas.setAttribute("aria-label", say("map of weights, {queries} queries by {keys} keys", values));
+    this.readout.textContent = hint();
     this.light();
   }
 
@@ -91,4 +93,8 @@ export class WeightMap extends Panel {
     this.readout.textContent = `${queries[cell.query].shown} → ${keys[cell.key].shown}: ${percent(weight, 2)}`;
     this.state.point("query", cell.query);
   }
+}
+
+function hint() {
+  return say("Point at a cell for its weight.");
 }

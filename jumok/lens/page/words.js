@@ -1,7 +1,9 @@
 // Source and output as words. Pointing at one lights up the others by weight; arrow keys walk, Enter pins.
 import { css, headColour, inkOn, shadeOf, weightColours } from "./colour.js";
 import { make, makeSvg } from "./elements.js";
+import { sideName } from "./kinds.js";
 import { probabilityOf } from "./pointed_word.js";
+import { say, translated } from "./texts.js";
 import { listenToPlaces } from "./walking.js";
 import { weightsOf } from "./weights.js";
 
@@ -22,16 +24,24 @@ export class Words {
   show(selection) {
     this.selection = selection;
     this.colours = weightColours();
-    const { run, queries, keys, querySide, keySide, matrix, writes } = selection;
-    const notes = writes ? queries.map((item) => String(Math.round(100 * probabilityOf(run, item)))) : [];
-    const isOneSide = keySide?.name === querySide.name;
-    const extra = writes ? ", with the probability of each in %" : isOneSide ? " (queries)" : "";
-    this.words = { query: this.#fill("query", queries, `${querySide.name}${extra}`, notes), key: [] };
-    if (matrix) this.words.key = this.#fill("key", keys, `${keySide.name}${isOneSide ? " (keys)" : ""}`);
+    const { run, queries, keys, querySide, keySide, matrix, writes, isOneSide } = selection;
+    const shares = writes ? queries.map((item) => probabilityOf(run, item)) : [];
+    const notes = shares.map((share) => (share === null ? "" : String(Math.round(100 * share))));
+    this.root.classList.toggle("one-side", Boolean(isOneSide));
+    this.sides.key.hidden = Boolean(isOneSide);
+    const name = sideName(querySide);
+    const title = writes ? say("{side}, with the probability of each in %", { side: name }) : name;
+    this.words = { query: [], key: [] };
+    if (matrix || writes) this.words.query = this.#fill("query", queries, title, notes);
+    else this.sides.query.replaceChildren();
+    if (isOneSide) {
+      this.words.key = this.words.query;
+      this.sides.key.replaceChildren();
+    } else if (matrix) this.words.key = this.#fill("key", keys, sideName(keySide));
     else {
       this.sides.key.replaceChildren(
-        make("h3", { text: "source" }), make("p", { class: "plain", text: run.source }),
-        make("p", { class: "note", text: run.note }));
+        ...(writes ? [make("h3", { text: say("source") }), make("p", { class: "plain", text: run.source })] : []),
+        make("p", { class: "note", text: translated(run.note) }));
     }
   }
 
@@ -58,12 +68,12 @@ export class Words {
 
   // Light up what `pointed` looks at (or who looks at it); written: how many words of the output exist so far.
   light(pointed, pinned = null, written = null) {
-    const { matrix } = this.selection;
-    const lit = pointed && matrix ? (pointed.side === "query" ? "key" : "query") : null;
+    const { matrix, isOneSide } = this.selection;
+    const lit = pointed && matrix ? (isOneSide || pointed.side === "key" ? "query" : "key") : null;
     const weights = lit && weightsOf(matrix, pointed);
-    for (const side of ["query", "key"]) {
+    for (const side of isOneSide ? ["query"] : ["query", "key"]) {
       this.words[side].forEach((word, place) => {
-        word.classList.toggle("pointed", pointed?.side === side && pointed.place === place);
+        word.classList.toggle("pointed", (isOneSide || pointed?.side === side) && pointed?.place === place);
         word.classList.toggle("unwritten", side === "query" && written !== null && place >= written);
         if (side === "query") {
           word.classList.toggle("pinned", place === pinned);
@@ -96,24 +106,36 @@ export class Words {
     this.curves.setAttribute("viewBox", `0 0 ${box.width} ${box.height}`);
     const ends = this.words[lit].map((word) => word.getBoundingClientRect());
     const from = this.words[pointed.side][pointed.place].getBoundingClientRect();
-    const { heads } = this.selection, paths = [];
+    const { heads, isOneSide } = this.selection, paths = [];
     for (const { head, matrix } of heads) {
       const shift = heads.length > 1 ? (paths.length % 7) - 3 : 0;
       weightsOf(matrix, pointed).forEach((weight, place) => {
         if (weight < FAINT) return;
+        const look = {
+          stroke: headColour(head), "stroke-opacity": 0.15 + 0.7 * shadeOf(weight),
+          "stroke-width": 0.75 + 3.5 * weight,
+        };
+        if (isOneSide) {
+          const d = arcOf(from, ends[place], box, shift);
+          if (place !== pointed.place) paths.push(makeSvg("path", { d, ...look }));
+          return;
+        }
         const [top, bottom] = lit === "key" ? [ends[place], from] : [from, ends[place]];
         const x1 = top.left + top.width / 2 - box.left + shift, y1 = top.bottom - box.top;
         const x2 = bottom.left + bottom.width / 2 - box.left + shift, y2 = bottom.top - box.top, half = (y2 - y1) / 2;
-        paths.push(makeSvg("path", {
-          d: `M${x1} ${y1}C${x1} ${y1 + half} ${x2} ${y2 - half} ${x2} ${y2}`,
-          stroke: headColour(head),
-          "stroke-opacity": 0.15 + 0.7 * shadeOf(weight),
-          "stroke-width": 0.75 + 3.5 * weight,
-        }));
+        paths.push(makeSvg("path", { d: `M${x1} ${y1}C${x1} ${y1 + half} ${x2} ${y2 - half} ${x2} ${y2}`, ...look }));
       });
     }
     this.curves.replaceChildren(...paths);
   }
+}
+
+// From one word to another of the same line, above both: higher for words further apart.
+function arcOf(from, to, box, shift) {
+  const x1 = from.left + from.width / 2 - box.left + shift, y1 = from.top - box.top;
+  const x2 = to.left + to.width / 2 - box.left + shift, y2 = to.top - box.top;
+  const top = Math.min(y1, y2) - Math.min(14 + Math.abs(x2 - x1) / 7, 52);
+  return `M${x1} ${y1}C${x1} ${top} ${x2} ${top} ${x2} ${y2}`;
 }
 
 function makeWord({ label, shown, continues }, place, note) {

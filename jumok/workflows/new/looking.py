@@ -58,7 +58,11 @@ def look_at(places: Places, task: str, choice: Choice) -> Material:
     if target:
         return look_at_two_files(places, task)
     if path.is_dir():
-        return look_at_images(places, task) if _has_images(path) else look_at_text(places, task)
+        if _has_images(path):
+            return look_at_images(places, task)
+        if tables := sorted(file.name for file in path.iterdir() if is_table(file)):
+            raise ConfigError(f"{path} holds tables: {', '.join(tables[:5])}; give one of them, and --val for another")
+        return look_at_text(places, task)
     if is_table(path):
         return look_at_rows(places, task, choice)
     if name.endswith((".npz", ".bin")) or "idx3" in name:
