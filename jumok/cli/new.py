@@ -48,7 +48,8 @@ def new(
     Example: [bold]jumok new reviews.csv --from runs/bert[/bold] (fine-tune an earlier or imported run)
     """
     from jumok import api
-    from jumok.cli.display import counting, error_console, say
+    from jumok.cli.display import counting, error_console, padded, say
+    from jumok.texts import localized, localized_word
 
     with counting(error_console()) as progress:
         progress("reading", 0)
@@ -67,9 +68,9 @@ def new(
             start_from=start_from or None,
         )
     for line in written.seen:
-        say(f"saw:    {line}")
+        typer.echo(padded(localized_word("saw:"), 8) + localized(line))
     for line in (f"task {written.task}", *filter(None, written.chosen)):
-        say(f"chose:  {line}")
+        typer.echo(padded(localized_word("chose:"), 8) + localized(line))
     say(f"{written.path} is written. Next:")
     for command in written.commands:
         typer.echo(f"  {command}")
