@@ -100,12 +100,12 @@ def novel_txt(folder: Path) -> None:
 
 
 def texts(folder: Path) -> None:
-    """texts/: the same as 25 files."""
+    """texts/: the same as 16 files."""
     novel_txt(folder)
     paragraphs = (folder / "novel.txt").read_text(encoding="utf-8").split("\n\n")
     (folder / "texts").mkdir()
-    for number in range(25):
-        write_lines(folder / "texts" / f"{number}.txt", paragraphs[number * 3 : number * 3 + 3])
+    for number in range(16):
+        write_lines(folder / "texts" / f"{number}.txt", paragraphs[number * 5 : number * 5 + 5])
 
 
 KINDS: dict[str, Callable[[Path], None]] = {
