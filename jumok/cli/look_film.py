@@ -34,7 +34,7 @@ def _tell(film: "Film", *, layer: int | None, head: int | None) -> None:
     console, last = standard_console(), film.frames[-1].shots[0]
     reference = f"{localized_word('reference')}: {one_line(last.reference)}"
     console.print(f"{one_line(last.source)}\n{reference}\n", soft_wrap=True)
-    table = Table("step", film.score, "entropy", "on the end", last.answer_is, box=None, pad_edge=False)
+    table = Table("step", film.score, "spread", "on the end token", last.answer_is, box=None, pad_edge=False)
     for column in table.columns[:-1]:
         column.justify = "right"
     for frame in film.frames:

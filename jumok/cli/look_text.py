@@ -98,7 +98,7 @@ def _tell_worth(worth: "Sequence[HeadWorth]") -> None:
     from rich.table import Table
 
     table = Table(
-        "attention", "layer", "head", "lost without it", "strongest weight", "entropy", box=None, pad_edge=False
+        "attention", "layer", "head", "lost without it", "strongest weight", "spread", box=None, pad_edge=False
     )
     for column in table.columns[1:]:
         column.justify = "right"

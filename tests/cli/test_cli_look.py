@@ -94,7 +94,7 @@ def test_look_tells_what_heads_are_worth(copy_run):
         "head",
         "lost without it",
         "strongest weight",
-        "entropy",
+        "spread",
     ]
     lost = [float(line.split()[3]) for line in table[1:]]
     assert len(lost) == 6
@@ -130,7 +130,7 @@ def test_look_at_a_film(copy_run, tmp_path):
     done = jumok("look", copy_run, "--film")
     assert (done.code, done.err) == (0, "")
     lines = done.out.splitlines()
-    assert re.split(r"  +", lines[3].strip()) == ["step", "bleu", "entropy", "on the end", "translation"]
+    assert re.split(r"  +", lines[3].strip()) == ["step", "bleu", "spread", "on the end token", "translation"]
     assert [line.split()[0] for line in lines[4:7]] == ["0", "150", "300"]
     assert re.match(r" +0 +– +\d\.\d\d +\d+\.\d%  ", lines[4])
     assert lines[6].rstrip().endswith(lines[0]), "it has learnt to copy"

@@ -140,7 +140,7 @@ def test_look_at_films_of_texts(run, score, answer, request, tmp_path):
     assert (done.code, done.err) == (0, "")
     lines = done.out.splitlines()
     assert lines[1].startswith("reference: ")
-    assert re.split(r"  +", lines[3].strip()) == ["step", score, "entropy", "on the end", answer]
+    assert re.split(r"  +", lines[3].strip()) == ["step", score, "spread", "on the end token", answer]
     assert done.out.endswith("This is the first of 2 sentences; --open or --html FILE shows all.\n")
     page = tmp_path / "film.html"
     assert jumok("look", folder, "--film", "--html", page).code == 0
