@@ -5,7 +5,6 @@ python docs/figures/look.py --compare "TEXT" RUN ...     look-compare.png alone:
 python docs/figures/look.py --film RUN                   look-film.png alone
 python docs/figures/look.py --text NAME RUN "TEXT" N     look-NAME.png alone: masks, a continuation or a class, token N lit
 python docs/figures/look.py --image RUN NUMBER           look-image.png alone: a test image of the built-in shapes
-python docs/figures/look.py --page NAME RUN "TEXT"       look-NAME.png alone: the page of any run that explains texts
 python docs/figures/look.py --file NAME FILE.html        look-NAME.png alone: any page that was kept, of a model of others
 
 --lang ko before all that: the same in Korean, as look-…-ko.png.
@@ -79,7 +78,7 @@ def main(run: str, text: str) -> None:
         take(tab, "words", whole=False)
         tab.keyboard.press("Escape")
         tab.mouse.move(5, 5)
-        tab.locator("#controls input[name=layer][value='3']").check()
+        tab.click(LAST_LAYER)
         for head in (0, 2):
             tab.locator(f"#controls input[name=head][value='{head}']").check()
         tab.mouse.move(5, 5)
@@ -106,7 +105,7 @@ def main(run: str, text: str) -> None:
         take(tab, "similarity")
         dark = visit(alone, color_scheme="dark")
         dark.click("#tab-heads")
-        point(dark, 9)
+        point(dark, 3)
         take(dark, "dark")
         phone = visit(alone, viewport=PHONE, device_scale_factor=2)
         point(phone, 4)
@@ -123,7 +122,7 @@ def take_text(name: str, run: str, text: str, place: int) -> None:
     """Write docs/figures/look-NAME.png: whatever a run does with a text."""
     explanation = jumok.load(run).look(text, Look(importance=True, details=True))
     lit = f"#sentence [data-side=query] .word >> nth={place}"
-    take_alone(make_page([explanation.view(Path(run).name)]), name, pointed=lit)
+    take_alone(make_page([explanation.view(Path(run).name)], lang=LANG), name, pointed=lit)
 
 
 def take_image(run: str, number: int) -> None:
@@ -143,13 +142,6 @@ def take_compare(text: str, runs: list[str]) -> None:
     """Write docs/figures/look-compare.png."""
     sixth = "[data-run='1'] [data-side=query] .word >> nth=5"
     take_alone(make_page(views(runs, text), words=False, lang=LANG), "compare", pointed=sixth)
-
-
-def take_page(name: str, run: str, text: str) -> None:
-    """Write docs/figures/look-NAME.png: what a run of any task has to show of a text, its second word pointed at."""
-    explanation = jumok.load(run).explain(text, details=True)
-    second = "#sentence [data-side=query] .word >> nth=1"
-    take_alone(make_page([explanation.view(Path(run).name)], lang=LANG), name, pointed=second)
 
 
 def take_file(name: str, file: Path) -> None:
@@ -187,8 +179,6 @@ if __name__ == "__main__":
         take_image(sys.argv[2], int(sys.argv[3]))
     elif sys.argv[1] == "--compare":
         take_compare(sys.argv[2], sys.argv[3:])
-    elif sys.argv[1] == "--page":
-        take_page(*sys.argv[2:5])
     elif sys.argv[1] == "--file":
         take_file(sys.argv[2], Path(sys.argv[3]))
     else:

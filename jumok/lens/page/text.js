@@ -93,6 +93,7 @@ function tabsOf(runs) {
   const isThere = {
     compare: runs.length > 1,
     tokens: runs.some((run) => run.tokens.length),
+    positions: runs.some((run) => run.positions.length),
     answers: runs.some((run) => run.answers.length),
   };
   const hasAttention = runs.some((run) => run.maps.length);
