@@ -7,6 +7,7 @@ explain adds one teacher-forced pass that is observed
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Self, overload
 
@@ -17,6 +18,7 @@ from jumok.errors import ConfigError, DataError
 from jumok.evaluation.text import score_by_length, score_texts, tokenization
 from jumok.nn.threads import one_thread
 from jumok.predictors.base import Advance, Notice, Predictor, Warn, ignore_notice
+from jumok.predictors.cutting import longest_beginning
 from jumok.predictors.engines import JumokEngine, PairDecoder, TranslationEngine
 from jumok.predictors.explaining import Look, ablation_of, weighed
 from jumok.predictors.explanation import HeadWorth, TranslationExplanation
@@ -27,8 +29,6 @@ from jumok.tasks.pairs import Ids
 from jumok.tasks.translation import Translation
 from jumok.tasks.writing import Answer
 
-SENTENCE_ENDS = ".!?。！？…;؟।"
-NO_SPACE_AFTER = "。！？"  # the next sentence follows at once
 LISTED = 5  # answers of a page, where the beam is as wide
 
 
@@ -192,7 +192,7 @@ class Translator(Predictor[Translation, PairDecoder, PairStore]):
         sources = self.task.read(texts, languages)
         for number, ids in enumerate(sources):
             if len(ids) + 1 > self.longest_source:
-                kept = self._cut(tidy(texts[number]), languages[number])
+                kept = longest_beginning(tidy(texts[number]), partial(self._fits, languages[number]))
                 what = (
                     f"has {len(ids) + 1:,} tokens, the model takes {self.longest_source:,}: cut after {kept[-40:]!r} "
                     f"({len(kept):,} of {len(texts[number]):,} characters); give it sentence by sentence"
@@ -201,20 +201,9 @@ class Translator(Predictor[Translation, PairDecoder, PairStore]):
                 sources[number] = self.task.read([kept], languages[number : number + 1])[0][: self.longest_source - 1]
         return sources
 
-    def _cut(self, text: str, language: str = "") -> str:
-        """Return the longest beginning that fits and ends at a sentence, else at a word, else anywhere."""
-        low, high = 0, len(text)
-        while low < high:  # tokens hardly ever get fewer as text grows: bisect
-            middle = (low + high + 1) // 2
-            fits = len(self.task.read([text[:middle]], [language])[0]) < self.longest_source
-            low, high = (middle, high) if fits else (low, middle - 1)
-        ends = [
-            place + 1
-            for place in range(low // 2, low)
-            if text[place] in NO_SPACE_AFTER or (text[place] in SENTENCE_ENDS and text[place + 1 : place + 2].isspace())
-        ]
-        spaces = [place for place in range(low // 2, low + 1) if text[place : place + 1].isspace()]
-        return text[: (ends or spaces or [low])[-1]].rstrip()
+    def _fits(self, language: str, text: str) -> bool:
+        """Return whether the model takes a text whole."""
+        return len(self.task.read([text], [language])[0]) < self.longest_source
 
     def stream(
         self,
