@@ -1,6 +1,7 @@
 """A loaded model: one text = many, search score = rescoring, stream = greedy, explain = what really happened."""
 
 import math
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -14,6 +15,7 @@ from jumok.decoding import search as searching
 from jumok.errors import ConfigError, RunError
 from jumok.models import text_decoder
 from jumok.native.build import kernels, matrix_product
+from jumok.predictors.cutting import longest_beginning
 from jumok.tasks.pairs import collate
 
 TEXTS = ["a b c", "k", "", "q w e r t y u i o p a s", "z z z"]
@@ -160,7 +162,7 @@ def test_what_fits_is_not_touched(predictor):
     ],
 )
 def test_a_long_text_is_cut_at_the_last_sentence_or_word(predictor, text, end):
-    kept = predictor._cut(text.strip())
+    kept = longest_beginning(text.strip(), partial(predictor._fits, ""))
     assert kept.endswith(end)
     assert text.startswith(kept)
     assert len(kept) > 20
