@@ -20,6 +20,8 @@ from jumok.tasks.survey import Problem
 
 LIKE, COPIED = 1000, 2000  # texts that are compared by their letters, and looked for in the training data
 TOLERATED = 0.05  # share of held-out texts that may stand in the training data: short ones do by chance
+LONG, LONG_TOLERATED = 8, 0.01  # words of a text that is hardly equal by chance, and the share of such texts …
+FEW = 2  # … or their number, whichever is more
 CLEARLY = 0.1  # likeness by which one side must be nearer than the other
 PASSAGE = 200  # tokens of running text that are looked for
 SHOWN = 50  # characters of an example
@@ -118,7 +120,8 @@ def copy_problem(label: str, mine: Column, theirs: Column) -> list[Problem]:
         f"part of a longer {mine.unit}": found.parts,
     }
     copied = sum(map(len, kinds.values()))
-    if copied <= TOLERATED * len(numbers):
+    long = sum(len(mine.text(numbers[place]).split()) >= LONG for place in found.equal)
+    if copied <= TOLERATED * len(numbers) and long <= max(LONG_TOLERATED * len(numbers), FEW):
         return []
     named = ", ".join(f"{len(copies):,} {kind}" for kind, copies in kinds.items() if copies)
     place, other = next(iter(next(filter(None, kinds.values())).items()))

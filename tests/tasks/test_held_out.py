@@ -109,9 +109,23 @@ def test_copies_are_counted_by_kind_with_an_example(pairs):
     assert cure.startswith("take them out of the training data")
 
 
-def test_three_of_a_hundred_copies_are_no_problem(pairs):
-    train, val = sentences("one", 300, seed="train"), sentences("one", 60, seed="val")
-    assert pairs(val_one=[train[5], *val[1:]]) == []
+def test_a_few_copies_are_told_where_they_are_long(pairs):
+    """Short sentences are equal by chance; three of eight words among a hundred are not."""
+    train, val = sentences("one", 300, seed="train"), sentences("one", 100, seed="val")
+    other = sentences("two", 100, seed="val")
+    assert pairs(val_one=[*train[5:7], *val[2:]], val_two=other) == []
+    [(what, _)] = pairs(val_one=[*train[5:8], *val[3:]], val_two=other)
+    assert what.startswith("3 of 100 sources of val.one also stand in the training data")
+    short = [" ".join(line.split()[:4]) for line in train[5:8]]
+    assert (
+        pairs(
+            val_one=[*short, *val[3:]],
+            train_one=[*train, *short],
+            train_two=sentences("two", 303, seed="train"),
+            val_two=other,
+        )
+        == []
+    )
 
 
 def test_sentences_that_differ_in_a_number_are_no_copies(pairs):
