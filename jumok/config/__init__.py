@@ -1,7 +1,9 @@
 """The schema of a recipe: one class per section."""
 
+from jumok.config.caption_data import CaptionData, CaptionFiles
 from jumok.config.data import DataConfig, DataFile, Split
 from jumok.config.decoding import DecodingConfig
+from jumok.config.encoder import EncoderConfig, as_encoder
 from jumok.config.image_data import Augment, ImageData, ImageFiles
 from jumok.config.model import ImageModelConfig, ModelConfig, PairModelConfig, TextModelConfig, check_multiple
 from jumok.config.section import Section
@@ -11,10 +13,13 @@ from jumok.config.training import TrainingConfig
 
 __all__ = [
     "Augment",
+    "CaptionData",
+    "CaptionFiles",
     "Corpus",
     "DataConfig",
     "DataFile",
     "DecodingConfig",
+    "EncoderConfig",
     "ImageData",
     "ImageFiles",
     "ImageModelConfig",
@@ -31,5 +36,6 @@ __all__ = [
     "TextModelConfig",
     "TokenizerConfig",
     "TrainingConfig",
+    "as_encoder",
     "check_multiple",
 ]

@@ -1,9 +1,11 @@
 """The [model] of a recipe: what the models' own sections share."""
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 from pydantic import Field, model_validator
 
+from jumok.config.encoder import EncoderConfig
 from jumok.config.section import Section
 from jumok.config.tokenizer import TokenizerConfig
 from jumok.errors import ConfigError, did_you_mean
@@ -31,6 +33,11 @@ class ModelConfig(Section):
     def longest(self) -> int:
         """The longest sequence the model is made for; 0: any."""
         return 0
+
+    @property
+    def components(self) -> Mapping[str, EncoderConfig]:
+        """The trained models that this one is made of, by what they are to it; a task finds them in its components."""
+        return {}
 
     @property
     def why_no_film(self) -> str:

@@ -82,6 +82,7 @@ class CNN(ImageReader):
                 blocks.append(ResidualBlock(inside, outside, stride=2 if stage and not number else 1))
                 inside = outside
         self.blocks = nn.Sequential(*blocks)
+        self.map_width = inside
         self.dropout = Dropout(config.dropout)
         self.project = nn.Linear(inside, config.classes)
         for module in self.modules():

@@ -93,6 +93,23 @@ class ImageBatch(Batch):
 
 
 @dataclass(frozen=True)
+class CaptionBatch(Batch):
+    """Images, as pixels or as a frozen encoder saw them, and for training their captions shifted by one."""
+
+    inputs: Tensor  # (B, T) start token, then the caption
+    targets: Tensor  # (B, T) the caption, then the end token
+    target_mask: Tensor  # (B, T)
+    images: Tensor | None = None  # (B, C, H, W), normalised
+    feature_map: Tensor | None = None  # (B, h, w, E), in place of images
+    numbers: Tensor | None = None  # (B,) the number of each image in its store
+
+    @property
+    def cells(self) -> int:
+        """Tokens, padding included."""
+        return self.inputs.numel()
+
+
+@dataclass(frozen=True)
 class MaskedBatch(Batch):
     """Sequences with masked tokens, and what stood in them."""
 

@@ -74,6 +74,12 @@ class Model(nn.Module, ABC, Generic[BatchT]):
 class ImageReader(Model[ImageBatch]):
     """A model that reads images."""
 
+    map_width: int  # features of each cell of its feature map
+
+    def feature_map(self, images: Tensor) -> Tensor:
+        """Return what it sees at each place of images (B, C, H, W), before it is pooled: (B, map_width, h, w)."""
+        raise NotImplementedError(f"{type(self).__name__} has no feature map")
+
     def grid(self, images: Tensor) -> tuple[int, int]:
         """Return the rows and columns of cells that attention maps over images (B, C, H, W) have."""
         return images.shape[-2], images.shape[-1]

@@ -8,6 +8,7 @@ Nobody outside asks which task it is: what differs between tasks is a method or 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar, Generic, Literal, Protocol, Self, TypeVar
 
 import torch
@@ -19,6 +20,7 @@ from jumok.data.stream import Stream
 from jumok.data.text.tokenizer import Tokenizer
 from jumok.errors import ConfigError
 from jumok.inspection.film import Shot
+from jumok.nn.component import Component
 from jumok.nn.model import Model
 from jumok.tasks.losses import Loss
 from jumok.tasks.survey import Survey
@@ -55,6 +57,7 @@ class Task(ABC, Generic[ModelT, BatchT, StoreT]):
     filmed: ClassVar[bool] = False  # whether a run's attention can be filmed at its evaluations
     recipe: Recipe
     corpora: Corpora[Any, StoreT]  # the data of the recipe
+    components: Mapping[str, Component] = MappingProxyType({})  # trained models that the recipe's model is made of
 
     @classmethod
     @abstractmethod
