@@ -12,6 +12,7 @@ import random
 import re
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import pairwise
 
 from PIL import Image
 
@@ -23,8 +24,10 @@ SIZES = {"small": (0.15, 0.19), "large": (0.27, 0.33)}  # of the image's side
 DEFAULT_SIZES: dict[Split, int] = {"train": 20_000, "val": 1000, "test": 1000}
 SIDE = 64
 MOST = 5  # objects of a scene
-BORDER = 0.02  # of the image's side that stays empty all around
-MARGIN = 0.04  # from a centre to a border between thirds; between the centres of two objects; by which a relation is clear
+BORDER = 0.02  # of the image's side that stays empty all around, and around each object
+MARGIN = (
+    0.04  # from a centre to a border between thirds; between the centres of two objects; by which a relation is clear
+)
 ROWS, COLUMNS = ("top", "middle", "bottom"), ("left", "centre", "right")
 RELATIONS = ("left of", "above", "below")
 
@@ -105,7 +108,7 @@ def scene(split: Split, number: int, seed: int = 1) -> RelationScene:
     wanted = generator.randint(1, MOST)
     while True:
         things = _placed(generator, wanted)
-        if things and all(_is_clear(left, right) for left, right in zip(things, things[1:], strict=False)):
+        if things and all(_is_clear(left, right) for left, right in pairwise(things)):
             return RelationScene(tuple(things), generator.randrange(*shapes.BACKGROUND))
 
 
@@ -132,10 +135,11 @@ def _placed(generator: random.Random, wanted: int) -> list[Thing]:
 
 
 def _is_free(thing: Thing, others: list[Thing]) -> bool:
-    x, y = _centre(thing)
+    (x, y), (left, upper, right, lower) = _centre(thing), thing.box
+    room = (left - BORDER, upper - BORDER, right + BORDER, lower + BORDER)
     near_a_border = any(abs(value - third) < MARGIN for value in (x, y) for third in (1 / 3, 2 / 3))
     return not near_a_border and all(
-        shapes.apart(thing.box, other.box) and abs(x - _centre(other)[0]) >= MARGIN for other in others
+        shapes.apart(room, other.box) and abs(x - _centre(other)[0]) >= MARGIN for other in others
     )
 
 
