@@ -75,6 +75,7 @@ class ImageReader(Model[ImageBatch]):
     """A model that reads images."""
 
     map_width: int  # features of each cell of its feature map
+    behind_map: ClassVar[tuple[str, ...]] = ("project",)  # its modules that the feature map does not need
 
     def feature_map(self, images: Tensor) -> Tensor:
         """Return what it sees at each place of images (B, C, H, W), before it is pooled: (B, map_width, h, w)."""
