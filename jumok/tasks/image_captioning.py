@@ -29,7 +29,6 @@ from jumok.nn.component import Component
 from jumok.nn.model import CaptionDecoder
 from jumok.tasks.base import Direction, Scores
 from jumok.tasks.caption_batches import CaptionBatches
-from jumok.tasks.caption_film import CaptionCamera, caption_probes
 from jumok.tasks.feature_maps import feature_maps, see
 from jumok.tasks.image_batches import normalise
 from jumok.tasks.losses import Loss
@@ -79,7 +78,9 @@ class ImageCaptioning(WritingTask[Captions, CaptionBatch, CaptionStore, Seen]):
         if "batch_tokens" in recipe.training.model_fields_set and not recipe.training.batch_size:
             raise ConfigError("training.batch_tokens is for text alone; set training.batch_size, in captions")
         if recipe.tokenizer.dropout:
-            raise ConfigError("tokenizer.dropout is of a text that is read, and captions are written; set target_dropout")
+            raise ConfigError(
+                "tokenizer.dropout is of a text that is read, and captions are written; set target_dropout"
+            )
         given = tokenizers["text"] if tokenizers is not None else None
         return cls(recipe, CaptionCorpora(recipe.data, recipe.tokenizer, folders, progress, given))
 
