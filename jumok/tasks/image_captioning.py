@@ -79,7 +79,9 @@ class ImageCaptioning(WritingTask[Captions, CaptionBatch, CaptionStore, Seen]):
         if "batch_tokens" in recipe.training.model_fields_set and not recipe.training.batch_size:
             raise ConfigError("training.batch_tokens is for text alone; set training.batch_size, in captions")
         if recipe.tokenizer.dropout:
-            raise ConfigError("tokenizer.dropout is of a text that is read, and captions are written; set target_dropout")
+            raise ConfigError(
+                "tokenizer.dropout is of a text that is read, and captions are written; set target_dropout"
+            )
         given = tokenizers["text"] if tokenizers is not None else None
         return cls(recipe, CaptionCorpora(recipe.data, recipe.tokenizer, folders, progress, given))
 
