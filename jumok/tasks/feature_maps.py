@@ -9,6 +9,7 @@ normalised, and the entry of the images.
 
 import math
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from jumok.cache import cache_key, cached_folder
-from jumok.data.corpora import ProgressCallback
 from jumok.data.images.decode import Pixels
 from jumok.data.images.image_store import ImageStore
 from jumok.data.store import map_array, read_facts, refuse_damage, write_facts
@@ -76,7 +76,7 @@ def see(component: Component, pixels: Pixels) -> Tensor:
 
 
 def feature_maps(
-    component: Component, images: ImageStore, *, progress: ProgressCallback = lambda what, done: None
+    component: Component, images: ImageStore, *, progress: Callable[[int], None] = lambda done: None
 ) -> FeatureMaps:
     """Return the feature maps of a store's images, computed if the cache does not have them yet."""
     key = cache_key(
@@ -95,7 +95,9 @@ def feature_maps(
     return FeatureMaps(cached_folder(key, build))
 
 
-def build_feature_maps(component: Component, images: ImageStore, folder: Path, *, progress: ProgressCallback) -> None:
+def build_feature_maps(
+    component: Component, images: ImageStore, folder: Path, *, progress: Callable[[int], None]
+) -> None:
     """Look at all images of a store and write their maps into folder."""
     shape = tuple(see(component, images.pixels[:1]).shape[1:])  # (h, w, E)
     maps = _reserved(folder / "maps", (len(images), *shape))
@@ -108,9 +110,9 @@ def build_feature_maps(component: Component, images: ImageStore, folder: Path, *
     def report(count: int) -> None:
         nonlocal done
         done += count
-        progress("looking at images", done)
+        progress(done)
 
-    progress("looking at images", 0)
+    progress(0)
     numbers = list(range(len(images)))
     portions = [numbers[first : first + PORTION] for first in range(0, len(numbers), PORTION)]
     processes = processes_for(len(images), wanted=0, portion=PORTION, device=component.model.device)

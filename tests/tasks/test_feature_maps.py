@@ -58,8 +58,8 @@ def component():
 
 def test_what_is_kept_is_what_the_encoder_sees(store, component):
     told = []
-    kept = feature_maps(component, store, progress=lambda what, done: told.append((what, done)))
-    assert told == [("looking at images", 0), ("looking at images", 7)]
+    kept = feature_maps(component, store, progress=told.append)
+    assert told == [0, 7]
     assert kept.maps.dtype == np.float16
     assert kept.maps.shape == (7, 8, 8, 16) == (len(kept), *kept.grid, kept.width)
     values = normalise(store.pixels, [0.4, 0.5, 0.6], [0.2, 0.25, 0.3])
@@ -97,7 +97,7 @@ def test_processes_write_the_same_maps(store, component, monkeypatch):
     monkeypatch.setattr(module, "processes_for", lambda *_, **__: 2)
     monkeypatch.setattr(module, "PORTION", 2)
     told = []
-    shared = feature_maps(replace(component, hash="c"), store, progress=lambda what, done: told.append(done))
+    shared = feature_maps(replace(component, hash="c"), store, progress=told.append)
     assert np.array_equal(shared.maps, alone)
     assert told[0] == 0
     assert told[-1] == 7
@@ -122,7 +122,7 @@ def test_a_process_that_dies_is_told_and_nothing_is_kept(store, component, monke
 def test_a_damaged_file_is_a_sentence(store, component, tmp_path):
     folder = tmp_path / "maps"
     folder.mkdir()
-    build_feature_maps(component, store, folder, progress=lambda what, done: None)
+    build_feature_maps(component, store, folder, progress=lambda done: None)
     file = folder / "maps"
     file.write_bytes(file.read_bytes()[:-2])
     with pytest.raises(
