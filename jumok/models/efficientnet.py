@@ -82,8 +82,8 @@ class SameConv2d(nn.Conv2d):
         high, wide = (max((-(-size // stride) - 1) * stride + kernel - size, 0) for size in x.shape[-2:])
         if high % 2 or wide % 2:
             x = F.pad(x, (wide // 2, wide - wide // 2, high // 2, high - high // 2))
-            return F.conv2d(x, self.weight, None, self.stride, 0, 1, self.groups)
-        return F.conv2d(x, self.weight, None, self.stride, (high // 2, wide // 2), 1, self.groups)
+            return F.conv2d(x, self.weight, self.bias, self.stride, 0, 1, self.groups)
+        return F.conv2d(x, self.weight, self.bias, self.stride, (high // 2, wide // 2), 1, self.groups)
 
 
 def _conv(inside: int, outside: int, kernel: int, *, stride: int = 1, groups: int = 1) -> SameConv2d:
@@ -96,6 +96,8 @@ def _norm(width: int) -> nn.BatchNorm2d:
 
 class InvertedBlock(nn.Module):
     """Widen, look at the neighbourhood channel by channel, narrow again; what came in is added where shapes agree."""
+
+    norm_of = {"_expand_conv": "_bn0", "_depthwise_conv": "_bn1", "_project_conv": "_bn2"}
 
     def __init__(self, inside: int, stage: Stage, *, stride: int) -> None:
         super().__init__()
@@ -120,13 +122,15 @@ class EfficientNet(ImageReader):
     Config = EfficientNetConfig
     tasks = ("image-classification",)
     why_no_attention = "This model has no attention to show: its convolutions see the same neighbourhood everywhere."
+    behind_map = ("_conv_head", "_bn1", "project")
+    norm_of = {"_conv_stem": "_bn0", "_conv_head": "_bn1"}
 
     def __init__(self, config: EfficientNetConfig) -> None:
         super().__init__()
         self.config = config
         blocks: list[nn.Module] = []
         inside = 32
-        self._conv_stem, self._bn0 = _conv(3, inside, 3, stride=2), _norm(inside)
+        self._conv_stem, self._bn0 = _conv(config.channels, inside, 3, stride=2), _norm(inside)
         for stage in scaled(config.variant):
             for number in range(stage.blocks):
                 blocks.append(InvertedBlock(inside, stage, stride=1 if number else stage.stride))
