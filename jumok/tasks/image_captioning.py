@@ -23,7 +23,6 @@ from jumok.data.text.batching import padding_share
 from jumok.data.text.tokenizer import Tokenizer
 from jumok.errors import ConfigError
 from jumok.evaluation.captions import score_captions
-from jumok.inspection.film import Shot
 from jumok.nn.batch import CaptionBatch
 from jumok.nn.component import Component
 from jumok.nn.model import CaptionDecoder
@@ -122,12 +121,6 @@ class ImageCaptioning(WritingTask[Captions, CaptionBatch, CaptionStore, Seen]):
         config = self.recipe.model.components.get("encoder")
         return self.encoder if config is not None and config.frozen else None
 
-    @property
-    def seen_size(self) -> int:
-        """Pixels per side of the images that a pretrained encoder sees."""
-        assert self.encoder is not None
-        return self.recipe.model.components["encoder"].size or self.encoder.size
-
     def complete(self, recipe: Recipe) -> Recipe:
         """Return the recipe with vocabulary, image size and normalisation, and what is to be known of its encoder."""
         encoder = self.encoder
@@ -140,11 +133,8 @@ class ImageCaptioning(WritingTask[Captions, CaptionBatch, CaptionStore, Seen]):
         known: dict[str, Any] = {"vocabulary": len(self.target_tokenizer), "image_size": size, "channels": channels}
         if encoder is not None:
             mean, deviation = list(encoder.mean), list(encoder.deviation)
-            own = recipe.model.components["encoder"]
-            known["encoder"] = own.model_copy(
-                update={"hash": encoder.hash, "model": encoder.config, "size": own.size or encoder.size}
-            ).model_dump()
-            known["map_width"] = encoder.model.map_width if own.frozen else 0
+            frozen = recipe.model.components["encoder"].frozen
+            known["map_width"] = encoder.model.map_width if frozen else 0
         for name, values in (("mean", mean), ("deviation", deviation)):
             if len(values) != channels:
                 raise ConfigError(f"data.{name} has {len(values)} numbers for {channels} channels")
@@ -161,9 +151,6 @@ class ImageCaptioning(WritingTask[Captions, CaptionBatch, CaptionStore, Seen]):
         return feature_maps(
             self.frozen,
             store.images,
-            size=self.seen_size,
-            mean=self.data.mean,
-            deviation=self.data.deviation,
             progress=lambda done: self.corpora.progress("looking at images", done),
         ).maps
 
@@ -177,8 +164,7 @@ class ImageCaptioning(WritingTask[Captions, CaptionBatch, CaptionStore, Seen]):
         """Return what the model is fed of new images, pixels (B, S, S, C)."""
         if self.frozen is None:
             return list(pixels)
-        data = self.data
-        return list(see(self.frozen, pixels, size=self.seen_size, mean=data.mean, deviation=data.deviation).numpy())
+        return list(see(self.frozen, pixels).cpu().numpy())
 
     def inputs(self, seen: Sequence[Seen]) -> dict[str, torch.Tensor]:
         """Return the fields of a batch that hold images or their maps."""
@@ -304,7 +290,3 @@ class ImageCaptioning(WritingTask[Captions, CaptionBatch, CaptionStore, Seen]):
             survey, kind=self.recipe.tokenizer.kind, wanted=self.recipe.tokenizer.vocabulary
         )
         return survey
-
-    def camera(self, model: Captions, *, count: int) -> Callable[[Captions], tuple[Shot, ...]] | None:
-        """Return what shows where a model looks in so many val images; None where it does not look."""
-        raise NotImplementedError
