@@ -28,6 +28,7 @@ from jumok.nn.component import Component
 from jumok.nn.model import CaptionDecoder
 from jumok.tasks.base import Direction, Scores
 from jumok.tasks.caption_batches import CaptionBatches
+from jumok.tasks.caption_problems import caption_problems
 from jumok.tasks.feature_maps import feature_maps, see
 from jumok.tasks.image_batches import normalise
 from jumok.tasks.losses import Loss
@@ -289,4 +290,5 @@ class ImageCaptioning(WritingTask[Captions, CaptionBatch, CaptionStore, Seen]):
         survey.problems += vocabulary_problems(
             survey, kind=self.recipe.tokenizer.kind, wanted=self.recipe.tokenizer.vocabulary
         )
+        survey.problems += caption_problems(store, held_out)
         return survey
