@@ -5,6 +5,8 @@ CaptionStore of train, those of val → problems, for `jumok check`
 
 from collections import Counter
 
+import numpy as np
+
 from jumok.data.images.caption_store import CaptionStore
 from jumok.tasks.held_out import Column, image_problems, language_problem
 from jumok.tasks.survey import Problem
@@ -26,7 +28,9 @@ def caption_problems(train: CaptionStore, held_out: dict[str, CaptionStore]) -> 
 
 
 def _captions(store: CaptionStore) -> Column:
-    return Column("caption", len(store.captions), store.captions.text)
+    """Return the captions in a drawn order: each second one may be in another language, and some are compared."""
+    order = np.random.default_rng(1).permutation(len(store.captions))
+    return Column("caption", len(order), lambda place: store.captions.text(int(order[place])))
 
 
 def _left_out(train: CaptionStore) -> list[Problem]:

@@ -84,6 +84,12 @@ def test_held_out_captions_in_another_script():
     assert "the captions of val are not in the language of the training captions" in found
 
 
+def test_every_second_caption_in_another_language():
+    said = [[f"a {WORDS[number % 7]} in the garden {number}", f"정원에 있는 강아지 {number}"] for number in range(1500)]
+    korean = [[f"물가에 앉아 있는 하얀 새 {number}"] for number in range(20)]
+    assert problems(store(1500, 1, said), store(20, 2, korean)) == []
+
+
 def test_many_captions_left_out():
     train = store(50, 1)
     train.counts |= {"empty": 2, "too_long": 5}
