@@ -85,9 +85,9 @@ def test_held_out_captions_in_another_script():
 
 
 def test_every_second_caption_in_another_language():
-    said = [[f"a {WORDS[number % 7]} in the garden {number}", f"정원에 있는 강아지 {number}"] for number in range(1500)]
-    korean = [[f"물가에 앉아 있는 하얀 새 {number}"] for number in range(20)]
-    assert problems(store(1500, 1, said), store(20, 2, korean)) == []
+    said = [[f"a {WORDS[number % 7]} in the garden {number}", f"정원에 있는 강아지 {number}"] for number in range(2000)]
+    korean = [[f"정원에 앉아 있는 강아지 {number}"] for number in range(20)]
+    assert problems(store(2000, 1, said), store(20, 2, korean)) == []
 
 
 def test_many_captions_left_out():
