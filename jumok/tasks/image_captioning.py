@@ -23,7 +23,6 @@ from jumok.data.text.batching import padding_share
 from jumok.data.text.tokenizer import Tokenizer
 from jumok.errors import ConfigError
 from jumok.evaluation.captions import score_captions
-from jumok.inspection.film import Shot
 from jumok.nn.batch import CaptionBatch
 from jumok.nn.component import Component
 from jumok.nn.model import CaptionDecoder
@@ -291,7 +290,3 @@ class ImageCaptioning(WritingTask[Captions, CaptionBatch, CaptionStore, Seen]):
             survey, kind=self.recipe.tokenizer.kind, wanted=self.recipe.tokenizer.vocabulary
         )
         return survey
-
-    def camera(self, model: Captions, *, count: int) -> Callable[[Captions], tuple[Shot, ...]] | None:
-        """Return what shows where a model looks in so many val images; None where it does not look."""
-        raise NotImplementedError
