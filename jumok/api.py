@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from jumok.lens.image_page import make_image_page
     from jumok.predictors.alignment import Alignment, alignment_of
     from jumok.predictors.base import AnyPredictor, Notice, Predictor, ScoringProgress
+    from jumok.predictors.captioner import CaptionWriter
     from jumok.predictors.classifier import Classifier, Verdict
     from jumok.predictors.explaining import Look
     from jumok.predictors.explanation import Explanation, HeadWorth, TokenChoice, TokenWorth
@@ -53,6 +54,7 @@ __all__ = [
     "Alignment",
     "Answer",
     "AnyPredictor",
+    "CaptionWriter",
     "CheckReport",
     "Classifier",
     "Comparison",
@@ -113,6 +115,7 @@ _HOMES = {
     "jumok.lens.image_page": ("make_image_page",),
     "jumok.predictors.alignment": ("Alignment", "alignment_of"),
     "jumok.predictors.base": ("AnyPredictor", "Notice", "Predictor"),
+    "jumok.predictors.captioner": ("CaptionWriter",),
     "jumok.predictors.classifier": ("Classifier", "Verdict"),
     "jumok.predictors.explaining": ("Look",),
     "jumok.predictors.explanation": ("Explanation", "HeadWorth", "TokenChoice", "TokenWorth"),

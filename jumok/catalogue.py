@@ -57,7 +57,14 @@ class Shipped:
 
 
 MODELS = {
+    "captioner": ModelEntry(
+        "Show and Tell, Show, Attend and Tell, or a Transformer: an image in words (Vinyals 2015, Xu 2015)",
+        "jumok.models.captioner:Captioner",
+    ),
     "cnn": ModelEntry("a small residual CNN, the yardstick for images (He et al. 2016)", "jumok.models.cnn:CNN"),
+    "efficientnet": ModelEntry(
+        "EfficientNet-Lite: convolutions for small machines (Tan & Le 2019)", "jumok.models.efficientnet:EfficientNet"
+    ),
     "mixer": ModelEntry(
         "MLP-Mixer: patches mixed without attention (Tolstikhin et al. 2021)", "jumok.models.mixer:Mixer"
     ),
@@ -83,6 +90,12 @@ MODELS = {
 }
 
 TASKS = {
+    "image-captioning": TaskEntry(
+        "a sentence about an image",
+        task="jumok.tasks.image_captioning:ImageCaptioning",
+        predictor="jumok.predictors.captioner:CaptionWriter",
+        report="jumok.evaluation.reports:caption_report",
+    ),
     "image-classification": TaskEntry(
         "the class of an image",
         task="jumok.tasks.image_classification:ImageClassification",

@@ -52,7 +52,7 @@ def save_alignment(
     from matplotlib import rc_context
     from matplotlib.figure import Figure  # not pyplot: no global state, no window; a PNG is drawn by Agg
 
-    with rc_context({"font.family": _installed(FONTS)}):
+    with rc_context({"font.family": installed(FONTS)}):
         size = (SQUARE * len(keys) + 1.6, SQUARE * len(queries) + 1.6)
         figure = Figure(figsize=size, dpi=150, layout="constrained")
         axes = figure.subplots()
@@ -72,7 +72,7 @@ def plain(text: str) -> str:
     return text.replace("$", r"\$")
 
 
-def _installed(fonts: Sequence[str]) -> list[str]:
+def installed(fonts: Sequence[str]) -> list[str]:
     """Return the fonts that matplotlib finds; it would warn of each other one."""
     from matplotlib.font_manager import fontManager
 

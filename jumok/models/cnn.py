@@ -45,6 +45,8 @@ class CNNConfig(ImageModelConfig):
 class ResidualBlock(nn.Module):
     """Two convolutions with batch norm, and what came in added to what comes out."""
 
+    norm_of = {"first": "first_norm", "second": "second_norm", "around.0": "around.1"}
+
     def __init__(self, inside: int, outside: int, *, stride: int) -> None:
         super().__init__()
         self.first = nn.Conv2d(inside, outside, 3, stride=stride, padding=1, bias=False)
@@ -69,6 +71,7 @@ class CNN(ImageReader):
     Config = CNNConfig
     tasks = ("image-classification",)
     why_no_attention = "This model has no attention to show: its convolutions see the same neighbourhood everywhere."
+    norm_of = {"stem": "stem_norm"}
 
     def __init__(self, config: CNNConfig) -> None:
         super().__init__()

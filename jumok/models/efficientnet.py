@@ -82,8 +82,8 @@ class SameConv2d(nn.Conv2d):
         high, wide = (max((-(-size // stride) - 1) * stride + kernel - size, 0) for size in x.shape[-2:])
         if high % 2 or wide % 2:
             x = F.pad(x, (wide // 2, wide - wide // 2, high // 2, high - high // 2))
-            return F.conv2d(x, self.weight, None, self.stride, 0, 1, self.groups)
-        return F.conv2d(x, self.weight, None, self.stride, (high // 2, wide // 2), 1, self.groups)
+            return F.conv2d(x, self.weight, self.bias, self.stride, 0, 1, self.groups)
+        return F.conv2d(x, self.weight, self.bias, self.stride, (high // 2, wide // 2), 1, self.groups)
 
 
 def _conv(inside: int, outside: int, kernel: int, *, stride: int = 1, groups: int = 1) -> SameConv2d:
@@ -94,8 +94,14 @@ def _norm(width: int) -> nn.BatchNorm2d:
     return nn.BatchNorm2d(width, eps=1e-3, momentum=0.01)
 
 
+def _relu6(x: Tensor) -> Tensor:
+    return F.relu6(x, inplace=True)  # nobody needs what comes out of a norm
+
+
 class InvertedBlock(nn.Module):
     """Widen, look at the neighbourhood channel by channel, narrow again; what came in is added where shapes agree."""
+
+    norm_of = {"_expand_conv": "_bn0", "_depthwise_conv": "_bn1", "_project_conv": "_bn2"}
 
     def __init__(self, inside: int, stage: Stage, *, stride: int) -> None:
         super().__init__()
@@ -108,8 +114,8 @@ class InvertedBlock(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Return (B, stage.width, H / stride, W / stride) of x (B, inside, H, W)."""
-        inner = F.relu6(self._bn0(self._expand_conv(x))) if self.expands else x
-        inner = F.relu6(self._bn1(self._depthwise_conv(inner)))
+        inner = _relu6(self._bn0(self._expand_conv(x))) if self.expands else x
+        inner = _relu6(self._bn1(self._depthwise_conv(inner)))
         narrow: Tensor = self._bn2(self._project_conv(inner))
         return narrow + x if self.adds else narrow
 
@@ -120,13 +126,15 @@ class EfficientNet(ImageReader):
     Config = EfficientNetConfig
     tasks = ("image-classification",)
     why_no_attention = "This model has no attention to show: its convolutions see the same neighbourhood everywhere."
+    behind_map = ("_conv_head", "_bn1", "project")
+    norm_of = {"_conv_stem": "_bn0", "_conv_head": "_bn1"}
 
     def __init__(self, config: EfficientNetConfig) -> None:
         super().__init__()
         self.config = config
         blocks: list[nn.Module] = []
         inside = 32
-        self._conv_stem, self._bn0 = _conv(3, inside, 3, stride=2), _norm(inside)
+        self._conv_stem, self._bn0 = _conv(config.channels, inside, 3, stride=2), _norm(inside)
         for stage in scaled(config.variant):
             for number in range(stage.blocks):
                 blocks.append(InvertedBlock(inside, stage, stride=1 if number else stage.stride))
@@ -140,13 +148,13 @@ class EfficientNet(ImageReader):
     def feature_map(self, images: Tensor) -> Tensor:
         """Return the last stage's features (B, 320 or 352, h, w) of images (B, 3, H, W)."""
         x = images.contiguous(memory_format=torch.channels_last)
-        x = F.relu6(self._bn0(self._conv_stem(x)))
+        x = _relu6(self._bn0(self._conv_stem(x)))
         for block in self._blocks:
             x = block(x)
         return x
 
     def features(self, batch: ImageBatch) -> Tensor:
         """Return the mean of the widened map, which is projected: (B, 1280)."""
-        head = F.relu6(self._bn1(self._conv_head(self.feature_map(batch.images))))
+        head = _relu6(self._bn1(self._conv_head(self.feature_map(batch.images))))
         pooled: Tensor = self.dropout(head.mean(dim=(2, 3)))
         return pooled

@@ -19,7 +19,7 @@ from jumok.nn.norms import LayerNorm
 from jumok.nn.patches import Patches, PatchKind
 from jumok.nn.transformer import Layers
 
-# B batch · C channels · H height · W width of the image · P patches · D width
+# B batch · C channels · H height · W width of the image · P patches · D width · h rows · w columns of the grid
 
 
 class MixerConfig(ImageModelConfig):
@@ -87,6 +87,7 @@ class Mixer(ImageReader):
         rates = depth_rates(config.stochastic_depth, config.layers)
         self.layers: Layers[MixerLayer] = Layers(MixerLayer(config, side * side, rate) for rate in rates)
         self.norm = LayerNorm(config.width, eps=config.norm_epsilon)
+        self.map_width = config.width
         self.project = nn.Linear(config.width, config.classes)
         nn.init.zeros_(self.project.weight)  # as in the paper: every class is as likely at the start
         nn.init.zeros_(self.project.bias)
@@ -99,10 +100,18 @@ class Mixer(ImageReader):
         """Return how each layer mixes places: (layers, P, P)."""
         return torch.stack([layer.mixing_weights() for layer in self.layers])
 
-    def features(self, batch: ImageBatch) -> Tensor:
-        """Return what is projected: (B, D)."""
-        x = self.patches(batch.images)
+    def states(self, images: Tensor) -> Tensor:
+        """Return the last layer's states (B, P, D), normed, of images (B, C, H, W)."""
+        x = self.patches(images)
         for layer in self.layers:
             x = layer(x)
-        pooled: Tensor = self.norm(x).mean(dim=1)
-        return pooled
+        normed: Tensor = self.norm(x)
+        return normed
+
+    def feature_map(self, images: Tensor) -> Tensor:
+        """Return the patches' last states (B, D, h, w) of images (B, C, H, W)."""
+        return self.states(images).transpose(1, 2).view(len(images), -1, *self.grid(images))
+
+    def features(self, batch: ImageBatch) -> Tensor:
+        """Return what is projected: (B, D)."""
+        return self.states(batch.images).mean(dim=1)

@@ -132,6 +132,7 @@ class Swin(ImageReader):
         )
         last = config.width * 2 ** (len(config.layers) - 1)
         self.norm = LayerNorm(last, eps=config.norm_epsilon)
+        self.map_width = last
         self.project = nn.Linear(last, config.classes)
         with torch.no_grad():
             nn.init.trunc_normal_(self.project.weight, std=SPREAD)
@@ -141,11 +142,19 @@ class Swin(ImageReader):
         """Return the rows and columns of the first stage's cells."""
         return self.patches.grid(image)
 
-    def features(self, batch: ImageBatch) -> Tensor:
-        """Return what is projected: (B, 8D) with four stages."""
-        patches = self.dropout(self.patch_norm(self.patches(batch.images)))
-        cells = patches.view(len(patches), *self.grid(batch.images), -1)  # (B, h, w, D)
+    def cells(self, images: Tensor) -> Tensor:
+        """Return the last stage's cells (B, h, w, 8D) with four stages, normed, of images (B, C, H, W)."""
+        patches = self.dropout(self.patch_norm(self.patches(images)))
+        cells = patches.view(len(patches), *self.grid(images), -1)  # (B, h, w, D)
         for stage in self.stages:
             cells = stage(cells)
-        pooled: Tensor = self.norm(cells).mean(dim=(1, 2))
-        return pooled
+        normed: Tensor = self.norm(cells)
+        return normed
+
+    def feature_map(self, images: Tensor) -> Tensor:
+        """Return the last stage's cells (B, 8D, h, w) of images (B, C, H, W): coarser than the grid of the first stage."""
+        return self.cells(images).permute(0, 3, 1, 2)
+
+    def features(self, batch: ImageBatch) -> Tensor:
+        """Return what is projected: (B, 8D) with four stages."""
+        return self.cells(batch.images).mean(dim=(1, 2))

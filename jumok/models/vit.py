@@ -18,7 +18,7 @@ from jumok.nn.model import ImageReader
 from jumok.nn.patches import GridPositionKind, GridPositions, Patches, PatchKind
 from jumok.nn.transformer import EncoderStack, LayerOptions
 
-# B batch · C channels · H height · W width of the image · P patches · D width
+# B batch · C channels · H height · W width of the image · P patches · D width · h rows · w columns of the grid
 
 SPREAD = 0.02  # of weights at the start
 
@@ -73,6 +73,7 @@ class ViT(ImageReader):
             self.class_token = nn.Parameter(torch.zeros(config.width))
         self.dropout = Dropout(config.dropout)
         self.encoder = EncoderStack(LayerOptions.of(config), config.layers)
+        self.map_width = config.width
         self.project = nn.Linear(config.width, config.classes)
         self._initialise()
 
@@ -89,12 +90,21 @@ class ViT(ImageReader):
         """Return the rows and columns of cells that an image's attention maps have; a class token stands before them."""
         return self.patches.grid(image)
 
+    def states(self, images: Tensor) -> Tensor:
+        """Return the last layer's states (B, P, D) of images (B, C, H, W); a class token's stands before them."""
+        cells = self.positions(self.patches(images), self.grid(images))
+        if self.config.pool == "class":
+            cells = torch.cat([self.class_token.expand(len(cells), 1, -1), cells], dim=1)
+        found: Tensor = self.encoder(self.dropout(cells))[-1]
+        return found
+
+    def feature_map(self, images: Tensor) -> Tensor:
+        """Return the patches' last states (B, D, h, w) of images (B, C, H, W)."""
+        states = self.states(images)
+        cells = states[:, 1:] if self.config.pool == "class" else states
+        return cells.transpose(1, 2).view(len(images), -1, *self.grid(images))
+
     def features(self, batch: ImageBatch) -> Tensor:
         """Return what is projected: (B, D)."""
-        cells = self.positions(self.patches(batch.images), self.grid(batch.images))
-        if self.config.pool == "class":
-            first = self.class_token.expand(len(cells), 1, -1)
-            states: Tensor = self.encoder(self.dropout(torch.cat([first, cells], dim=1)))[-1]
-            return states[:, 0]
-        states = self.encoder(self.dropout(cells))[-1]
-        return states.mean(dim=1)
+        states = self.states(batch.images)
+        return states[:, 0] if self.config.pool == "class" else states.mean(dim=1)

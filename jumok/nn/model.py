@@ -14,7 +14,7 @@ from typing import ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar
 import torch
 from torch import Tensor, nn
 
-from jumok.nn.batch import ImageBatch, LabelBatch, MaskedBatch
+from jumok.nn.batch import CaptionBatch, ImageBatch, LabelBatch, MaskedBatch
 from jumok.nn.recording import recorder_for
 
 # B sentences · S source · D width · V vocabulary · R open hypotheses · N sentences of a search · W hypotheses of each
@@ -75,6 +75,7 @@ class ImageReader(Model[ImageBatch]):
     """A model that reads images."""
 
     map_width: int  # features of each cell of its feature map
+    behind_map: ClassVar[tuple[str, ...]] = ("project",)  # its modules that the feature map does not need
 
     def feature_map(self, images: Tensor) -> Tensor:
         """Return what it sees at each place of images (B, C, H, W), before it is pooled: (B, map_width, h, w)."""
@@ -207,3 +208,16 @@ class Decoder(Model[BatchT], Generic[BatchT, StateT]):
     ) -> SearchResult[StateT] | None:
         """Go on with a search for some steps; None where the decoder takes one step at a time."""
         return None
+
+
+class CaptionDecoder(Decoder[CaptionBatch, StateT]):
+    """A decoder that describes images."""
+
+    @property
+    def doubly_stochastic(self) -> float:
+        """The weight of the term of the loss that wants each cell looked at once; 0: there is none."""
+        return 0.0
+
+    def features_and_weights(self, batch: CaptionBatch) -> tuple[Tensor, Tensor | None]:
+        """Return the features (B, T, D), and where each word looked (B, T, S) where that is wanted in the loss."""
+        return self.features(batch), None

@@ -11,10 +11,9 @@ from jumok.config import DecodingConfig
 from jumok.data.text.pair_store import PairStore
 from jumok.decoding.engine import stream
 from jumok.decoding.requests import Request
-from jumok.decoding.workers import portions, processes_for, share
 from jumok.nn.batch import PairBatch
 from jumok.nn.model import Decoder
-from jumok.nn.threads import one_thread_for
+from jumok.predictors.searching import answer_all
 from jumok.tasks.pairs import Ids
 from jumok.tasks.translation import Translation
 from jumok.tasks.writing import MARKS, Answer
@@ -96,20 +95,14 @@ class JumokEngine(TranslationEngine):
         self, sources: Sequence[Ids], *, options: DecodingConfig, prefixes: Prefixes = None, progress: Progress = None
     ) -> list[list[Answer]]:
         """Return the translations of each source's ids, best first; processes share them where that is faster."""
-        count = processes_for(
-            len(sources), wanted=options.workers, portion=options.batch_size, device=self.model.device
-        )
-        if count == 1 or options.sample:  # what is drawn depends on a sentence's place in the call
-            hypotheses = min(len(sources), options.batch_size) * options.beam
-            with one_thread_for(hypotheses, self.model):
-                return self.task.answer(self.model, sources, options=options, prefixes=prefixes, progress=progress)
 
-        def answer(portion: Sequence[int]) -> list[list[Answer]]:
-            own = [prefixes[place] for place in portion] if prefixes else None
-            return self.task.answer(self.model, [sources[place] for place in portion], options=options, prefixes=own)
+        def answer(places: Sequence[int], told: Progress) -> list[list[Answer]]:
+            own = [prefixes[place] for place in places] if prefixes else None
+            chosen = [sources[place] for place in places]
+            return self.task.answer(self.model, chosen, options=options, prefixes=own, progress=told)
 
-        given = portions([len(ids) for ids in sources], processes=count, portion=options.batch_size)
-        return share(answer, given, processes=count, progress=progress)
+        lengths = [len(ids) for ids in sources]
+        return answer_all(answer, lengths, model=self.model, options=options, progress=progress)
 
     def stream(self, source: Ids, *, options: DecodingConfig, prefix: Sequence[int] = ()) -> Iterator[int]:
         """Yield the ids of one translation as they are chosen."""

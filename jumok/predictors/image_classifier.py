@@ -12,9 +12,8 @@ import torch
 from PIL import Image
 
 from jumok.config import ImageFiles
-from jumok.data.images.decode import BrokenImageError, Pixels, open_image, to_pixels
+from jumok.data.images.decode import Pixels
 from jumok.data.images.image_store import LabelledImageStore
-from jumok.data.images.listing import SUFFIXES
 from jumok.errors import DataError
 from jumok.inspection.observe import observe
 from jumok.lens.heat import heat_of
@@ -24,6 +23,7 @@ from jumok.nn.threads import one_thread, one_thread_for
 from jumok.predictors.base import Advance, Notice, Warn, ignore_notice, ignore_progress
 from jumok.predictors.classifier import Classifier, Verdict, ranked_verdict
 from jumok.predictors.image_explanation import ImageExplanation
+from jumok.predictors.images import find_images, read_image
 from jumok.tasks.base import Scores
 from jumok.tasks.image_classification import ROWS, ImageClassification
 
@@ -37,27 +37,11 @@ class ImageClassifier(Classifier[ImageClassification, ImageReader, LabelledImage
 
     def find(self, places: Sequence[str | Path]) -> list[Path]:
         """Return image files, those inside folders included, in order."""
-        found: list[Path] = []
-        for place in map(Path, places):
-            if place.is_dir():
-                inside = sorted(file for file in place.rglob("*") if file.suffix.lower() in SUFFIXES)
-                if not inside:
-                    raise DataError(f"{place} holds no images; files ending in {', '.join(SUFFIXES)} are looked for.")
-                found += inside
-            elif place.exists():
-                found.append(place)
-            else:
-                raise DataError(f"there is no image {place}; this run classifies images: give files or folders.")
-        return found
+        return find_images(places, "classifies")
 
     def read(self, image: str | Path | Image.Image) -> Pixels:
         """Return the pixels (S, S, C) of a file or a Pillow image, as the model takes them."""
-        data = self.task.data
-        try:
-            opened = image if isinstance(image, Image.Image) else open_image(Path(image), least=data.size)
-            return to_pixels(opened, size=data.size, channels=data.channels, fit=data.fit)
-        except BrokenImageError as error:
-            raise DataError(f"{image}: {error}.") from None
+        return read_image(image, self.task.data)
 
     @overload
     def classify(  # type: ignore[overload-overlap]  # a file's name is a sequence, too

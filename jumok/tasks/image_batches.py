@@ -6,9 +6,7 @@ A batch is a pure function of seed, epoch and place. What `take` hands out knows
 prepared when it goes to a device, so that a process that computes a part of a batch prepares that part alone.
 """
 
-import os
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,9 +16,9 @@ from numpy.typing import NDArray
 from jumok.config import ImageData
 from jumok.data.images.augment import mix, mixing, vary
 from jumok.data.images.image_store import LabelledImageStore
-from jumok.data.loader import Loader, room_for
-from jumok.data.stream import Indices, Place, Stream, cut
+from jumok.data.stream import Indices, Place, cut
 from jumok.nn.batch import ImageBatch
+from jumok.tasks.prepared import PendingBatch, PreparedStream
 
 # B batch · S side · C channels
 
@@ -33,30 +31,10 @@ def normalise(pixels: NDArray[Any], mean: list[float], deviation: list[float]) -
     return np.ascontiguousarray(values.transpose(0, 3, 1, 2))
 
 
-@dataclass(frozen=True)
-class PendingImages:
-    """A batch, or every parts-th example of it from number on, that is prepared when it is needed."""
-
-    stream: "ImageBatches"
-    place: Place
-    number: int = 0
-    parts: int = 1
-
-    def __len__(self) -> int:
-        return len(range(self.number, len(self.stream.indices(self.place)), self.parts))
-
-    def part(self, number: int, parts: int) -> "PendingImages":
-        """Return every parts-th example, from number on."""
-        assert self.parts == 1, "a part of a part is never asked for"
-        return replace(self, number=number, parts=parts)
-
-    def to(self, device: torch.device) -> ImageBatch:
-        """Return the batch on device."""
-        images, labels, *shares = (torch.from_numpy(array) for array in self.stream.prepare(self))
-        return ImageBatch(images, labels, shares[0] if shares else None).to(device)
+PendingImages = PendingBatch[ImageBatch]
 
 
-class ImageBatches(Stream[PendingImages]):
+class ImageBatches(PreparedStream[ImageBatch]):
     """The stream of training images."""
 
     def __init__(
@@ -68,11 +46,9 @@ class ImageBatches(Stream[PendingImages]):
         batch_size: int,
         seed: int,
     ) -> None:
-        super().__init__()
+        super().__init__(loaders=data.loaders)
         self.store, self.data, self.classes, self.seed = store, data, classes, seed
         self.batch_size = min(batch_size, len(store))
-        self._loader: Loader | None = None
-        self._coming: tuple[int, int, Place] | None = None  # part, parts and place that the loader hands out next
 
     @property
     def batches_per_epoch(self) -> int:
@@ -83,10 +59,6 @@ class ImageBatches(Stream[PendingImages]):
         """Return which images make each batch of an epoch."""
         order = np.random.default_rng([self.seed, epoch]).permutation(len(self.store))
         return cut(order, self.batch_size)[: self.batches_per_epoch]
-
-    def batch_at(self, place: Place) -> PendingImages:
-        """Return the batch at a place."""
-        return PendingImages(self, place)
 
     def describe(self, place: Place) -> str:
         """Return the size of the batch at a place and where its images stand, for a message."""
@@ -126,34 +98,7 @@ class ImageBatches(Stream[PendingImages]):
             ]
         )
 
-    def prepare(self, batch: PendingImages) -> list[NDArray[Any]]:
-        """Return the arrays of a batch, from the loader where there is one."""
-        if not self.data.loaders:
-            return self.make(batch.place, batch.number, batch.parts)
-        wanted = (batch.number, batch.parts, batch.place)
-        if self._loader is None or self._loader.owner != os.getpid() or self._coming != wanted:
-            self.close()
-            first = self.make((0, 0), batch.number, batch.parts)
-            self._loader = Loader(
-                lambda place: self.make(place, batch.number, batch.parts),
-                lambda: self._places_from(batch.place),
-                processes=self.data.loaders,
-                largest=room_for(first),
-            )
-        self._coming = (batch.number, batch.parts, self._after(batch.place))
-        return self._loader.get()
-
-    def _after(self, place: Place) -> Place:
-        epoch, number = place
-        return (epoch, number + 1) if number + 1 < self.batches_per_epoch else (epoch + 1, 0)
-
-    def _places_from(self, place: Place) -> Iterator[Place]:
-        while True:
-            yield place
-            place = self._after(place)
-
-    def close(self) -> None:
-        """Let the processes that prepare batches end."""
-        if self._loader is not None:
-            self._loader.close()
-        self._loader = self._coming = None
+    def collect(self, arrays: Sequence[NDArray[Any]]) -> ImageBatch:
+        """Return the batch of images, labels and, where images are mixed, shares."""
+        images, labels, *shares = (torch.from_numpy(array) for array in arrays)
+        return ImageBatch(images, labels, shares[0] if shares else None)

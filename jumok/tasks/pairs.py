@@ -25,9 +25,14 @@ Ids = np.ndarray[Any, Any]
 def collate(examples: Sequence[tuple[Ids, Ids]]) -> PairBatch:
     """Return the batch of pairs of ids, without special tokens, as they are stored."""
     source, source_mask = _pad([ids for ids, _ in examples], last=END)
-    targets, target_mask = _pad([ids for _, ids in examples], last=END)
+    return PairBatch(source, source_mask, *shifted([ids for _, ids in examples]))
+
+
+def shifted(rows: Sequence[Ids]) -> tuple[Tensor, Tensor, Tensor]:
+    """Return what a decoder reads (B, T), what it is to write, one place later, and the mask of real places."""
+    targets, mask = _pad(rows, last=END)
     inputs = torch.cat([torch.full((len(targets), 1), START), targets[:, :-1]], dim=1)
-    return PairBatch(source, source_mask, inputs, targets, target_mask)
+    return inputs, targets, mask
 
 
 def _pad(rows: Sequence[Ids], last: int) -> tuple[Tensor, Tensor]:

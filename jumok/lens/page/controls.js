@@ -10,6 +10,7 @@ const UNDER = {
   compare: ["kind", "combine", "words", "side", "end"],
   heads: ["kind", "layer", "heads", "words"],
   steps: ["kind", "layer", "heads", "words"],
+  strip: ["kind", "layer", "heads", "combine", "words"],
   positions: [],
   answers: [],
 };
@@ -29,7 +30,8 @@ export function showControls(host, state, also = []) {
   if (has("words") && run.sides.some((side) => side.inWords)) controls.push(wordsControl(state));
   if (has("side") && selection.isOneSide) controls.push(sideControl(state));
   const labels = [...(selection.keySide?.labels ?? []), ...selection.querySide.labels];
-  if (has("end") && selection.matrix && labels.includes("[END]")) controls.push(endControl(state));
+  const isOfText = !run.grids?.[settings.kind]; // an image has no end
+  if (has("end") && selection.matrix && isOfText && labels.includes("[END]")) controls.push(endControl(state));
   host.replaceChildren(...controls);
   if (!focused) return;
   const isSame = (input) => input.name === focused.name && input.value === focused.value;
@@ -54,6 +56,7 @@ function strip(label, role, inputs, title = "") {
 }
 
 function attentionControls({ run, settings, selection, canRollOut, set }, has) {
+  const isSeveral = selection.maps.length > 1 || selection.maps.some((map) => map.heads > 1);
   const { kind, layer, combine, tab } = settings, { maps } = selection, isOne = tab === "steps"; // one layer, one head
   const isRollout = combine === "rollout" && has("combine");
   const kinds = run.kinds.map((value) => ({ value, text: kindName(run, value), title: kindTitle(value) }));
@@ -66,7 +69,7 @@ function attentionControls({ run, settings, selection, canRollOut, set }, has) {
     has("kind") && kinds.length > 1 ? asked("kind", say("who looks at whom"), kinds, kind) : null,
     has("layer") && maps.length > 1 ? asked("layer", say("layer"), layers, chosen) : null,
     has("heads") ? headsControl({ settings, maps, set, title, isOne, disabled: isRollout }) : null,
-    has("combine") ? asked("combine", say("several shown as"), waysOf({ maps, kind, canRollOut }), combine) : null,
+    has("combine") && (canRollOut || isSeveral) ? asked("combine", say("several shown as"), waysOf({ maps, kind, canRollOut }), combine) : null,
   ].filter(Boolean);
 }
 

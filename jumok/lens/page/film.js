@@ -6,6 +6,7 @@ import { find } from "./elements.js";
 import { makeFrames, meanMeasures } from "./film_frames.js";
 import { percent } from "./formats.js";
 import { Lines } from "./lines.js";
+import { makePlayer } from "./player.js";
 import { titleOf } from "./selection.js";
 import { makeState } from "./state.js";
 import { followLanguage, say, translated } from "./texts.js";
@@ -51,7 +52,7 @@ function start(data, arrays) {
   slider.max = last;
   slider.addEventListener("input", () => go(Number(slider.value)));
   followAppearance(() => state.set({}));
-  const player = makePlayer({ last, at: () => frame, go });
+  const player = makeFilmPlayer({ last, at: () => frame, go });
   followLanguage(() => {
     charts.drawn = "";
     player.name();
@@ -89,38 +90,20 @@ function showCharts(charts, { frames, steps, settings, step }) {
   charts.all.forEach((chart) => chart.mark(step));
 }
 
-// Whoever wants less motion gets a button that goes on by one step instead.
-function makePlayer({ last, at, go }) {
-  const button = find("play"), lessMotion = matchMedia("(prefers-reduced-motion: reduce)");
-  const pace = Math.max(SHORTEST, Math.min(LONGEST, WHOLE / (last + 1)));
-  let timer = null;
-  const name = () => {
-    button.textContent = timer ? say("pause") : lessMotion.matches ? say("next") : say("play");
-  };
-  const stop = () => {
-    clearInterval(timer);
-    timer = null;
-    name();
-  };
-  button.addEventListener("click", () => {
-    if (timer) return stop();
-    go(at() === last ? 0 : at() + 1);
-    if (lessMotion.matches) return;
-    timer = setInterval(() => (at() === last ? stop() : go(at() + 1)), pace);
-    name();
-  });
-  lessMotion.addEventListener("change", stop);
-  for (const event of ["pointerdown", "keydown"]) find("frame").addEventListener(event, stop);
+// The slider and the arrow keys stop the film.
+function makeFilmPlayer({ last, at, go }) {
+  const pace = () => Math.max(SHORTEST, Math.min(LONGEST, WHOLE / (last + 1)));
+  const player = makePlayer({ button: find("play"), last: () => last, at, go, pace });
+  for (const event of ["pointerdown", "keydown"]) find("frame").addEventListener(event, player.stop);
   // Arrow keys go through the film from wherever nothing else has use for them.
   document.addEventListener("keydown", (event) => {
     const goal = { ArrowLeft: at() - 1, ArrowRight: at() + 1, Home: 0, End: last }[event.key];
     if (event.target !== document.body || goal === undefined) return;
-    stop();
+    player.stop();
     go(goal);
     event.preventDefault();
   });
-  name();
-  return { name };
+  return player;
 }
 
 // What the map shows, for those who cannot see it: where each word looks most.

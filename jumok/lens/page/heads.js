@@ -42,6 +42,10 @@ export class Heads extends Panel {
   measuresOf(matrix, ends) { return measuresOf(matrix, ends); }
   drawnOf({ matrix }) { return matrix; }
   coloursOf() { return weightColours(); }
+  coloursOnScreen() { return this.coloursOf(); }
+  toldOf({ entropy, distance }) {
+    return say("spread {spread}, distance {distance}", { spread: decimal(entropy, 2), distance: decimal(distance, 2) });
+  }
 
   show() {
     const { run, settings } = this.state;
@@ -73,18 +77,17 @@ export class Heads extends Panel {
 
   // Thumbnails of an image's heads depend on what is pointed at.
   redraw() {
-    const colours = this.coloursOf(), canvases = this.thumbnails.querySelectorAll("canvas");
+    const colours = this.coloursOnScreen(), canvases = this.thumbnails.querySelectorAll("canvas");
     this.heads.forEach((one, number) => pixels(this.drawnOf(one), colours, canvases[number]));
   }
 
   #fillThumbnails(columns) {
-    const colours = this.coloursOf(), axis = (text) => make("span", { class: "axis", text });
+    const colours = this.coloursOnScreen(), axis = (text) => make("span", { class: "axis", text });
     this.thumbnails.style.setProperty("--heads", columns);
     const cells = [make("span"), ...Array.from({ length: columns }, (_, head) => axis(headTold(head + 1)))];
     for (const one of this.heads) {
       const { layer, head } = one, name = `${layerTold(layer)}, ${headTold(head)}`;
-      const values = { spread: decimal(one.entropy, 2), distance: decimal(one.distance, 2) };
-      const told = say("spread {spread}, distance {distance}", values);
+      const told = this.toldOf(one);
       if (head === 1) cells.push(axis(layerTold(layer)));
       cells.push(make("button", {
         class: this.#isChosen(one) ? "thumbnail chosen" : "thumbnail", "data-layer": layer, "data-head": head,

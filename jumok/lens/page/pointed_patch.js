@@ -38,7 +38,7 @@ function weightBetween({ matrix, keys }, from, to) {
   return say("pinned {from} → {to}: {share}", values);
 }
 
-function cutOut(place, { rows, columns, special }) {
+export function cutOut(place, { rows, columns, special }) {
   const cell = place - special, share = (number, count) => (count > 1 ? (100 * number) / (count - 1) : 0);
   if (cell < 0) return make("span", { class: "cut token", "aria-hidden": "true", text: "◆" });
   const size = `${100 * columns}% ${100 * rows}%`;

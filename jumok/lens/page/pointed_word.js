@@ -68,7 +68,7 @@ function strongest({ matrix, keys, queries }, pointed) {
 }
 
 // The tokens of a word with their rivals.
-function choicesOf(run, item) {
+export function choicesOf(run, item) {
   const choices = item.tokens.map((token) => run.choices[token]).filter(Boolean), isOne = choices.length === 1;
   if (!choices.length) return [];
   const share = percent(probabilityOf(run, item)), names = readableLabels(choices.map(({ token }) => token));

@@ -50,7 +50,7 @@ export class CanvasRenderer {
   }
 
   image(x, y, width, height, image) {
-    this.context.imageSmoothingEnabled = image.naturalWidth > width;
+    this.context.imageSmoothingEnabled = isDrawn(image) || image.naturalWidth > width;
     this.context.drawImage(image, x, y, width, height);
   }
 
@@ -90,10 +90,10 @@ export class SvgRenderer {
     this.elements.push(`<text ${own}>${safe}</text>`);
   }
 
-  // The image is always inside the page: its address is data.
+  // The image is always inside the page: its address is data. A canvas is smooth.
   image(x, y, width, height, image) {
-    const fit = { preserveAspectRatio: "none", style: "image-rendering:pixelated" };
-    const href = `data:${image.src.slice(5)}`;
+    const fit = { preserveAspectRatio: "none", style: isDrawn(image) ? "" : "image-rendering:pixelated" };
+    const href = isDrawn(image) ? image.toDataURL() : `data:${image.src.slice(5)}`;
     this.elements.push(`<image ${attributes({ x, y, width, height, ...fit, href })}/>`);
   }
 
@@ -127,6 +127,10 @@ export function pixels(matrix, colourOf, canvas = make("canvas")) {
   }
   context.putImageData(image, 0, 0);
   return canvas;
+}
+
+function isDrawn(image) {
+  return image instanceof HTMLCanvasElement;
 }
 
 const ruler = make("canvas").getContext("2d");

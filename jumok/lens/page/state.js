@@ -9,7 +9,7 @@ export function makeState(runs, { words = false, tab, runsName = () => say("run"
   const given = { run: 0, kind, layer: 0, heads: [], combine: "mean", words, side: "query", hideEnd: false };
   let settings = { ...given, tab, written: null };
   let selection = selectionOf(runs[0], narrowed(settings));
-  let pointed = null, pinned = null;
+  let pointed = null, pinned = null, pinnedKey = null;
   // Where a sequence looks at itself, it is shown once, and the viewer chooses which side its words are.
   const sideOf = (side) => (selection.isOneSide ? settings.side : side);
   const tell = (event) => listeners[event].forEach((listener) => listener());
@@ -23,7 +23,11 @@ export function makeState(runs, { words = false, tab, runsName = () => say("run"
     get run() { return runs[settings.run]; },
     get pinned() { return pinned; },
     // { side: "query" or "key", place }, or null: what is pointed at, else what is pinned.
-    get pointed() { return pointed ?? (pinned === null ? null : { side: sideOf("query"), place: pinned }); },
+    get pointed() {
+      if (pointed || pinnedKey !== null) return pointed ?? { side: "key", place: pinnedKey };
+      return pinned === null ? null : { side: sideOf("query"), place: pinned };
+    },
+    get pinnedKey() { return pinnedKey; },
     sideOf,
     on(event, listener) { listeners[event].push(listener); },
     set(changes) {
@@ -34,6 +38,7 @@ export function makeState(runs, { words = false, tab, runsName = () => say("run"
       if (!isSame) selection = selectionOf(run, narrowed(settings));
       const hasOthers = ["kind", "words", "run"].some((name) => before[name] !== settings[name]); // other words
       if (hasOthers || pinned >= selection.queries.length) pinned = null;
+      if (hasOthers || pinnedKey >= selection.keys.length) pinnedKey = null;
       if (hasOthers) settings.written = null;
       pointed = null;
       tell("change");
@@ -47,12 +52,20 @@ export function makeState(runs, { words = false, tab, runsName = () => say("run"
     },
     pin(place) {
       pinned = place === pinned ? null : place;
+      pinnedKey = null;
+      tell("point");
+    },
+    // What is looked at can be pinned where it stands apart, as the places of an image do.
+    pinKey(place) {
+      pinnedKey = place === pinnedKey ? null : place;
+      pinned = null;
       tell("point");
     },
     // Words written so far: the rest is faded, and the newest is pinned.
     write(count) {
       settings.written = count >= selection.queries.length ? null : count;
       pinned = count > 0 ? Math.min(count, selection.queries.length) - 1 : null;
+      pinnedKey = null;
       pointed = null;
       tell("point");
     },

@@ -112,6 +112,19 @@ export function weightsOf(matrix, { side, place }) {
   return side === "query" ? rowOf(matrix, place) : columnOf(matrix, place);
 }
 
+// The total variation distance between the rows of a matrix, a mean over all pairs: 0 alike, 1 apart.
+export function distanceBetween({ rows, columns, values }) {
+  let sum = 0;
+  for (let one = 0; one < rows; one++) {
+    for (let other = one + 1; other < rows; other++) {
+      for (let column = 0; column < columns; column++) {
+        sum += Math.abs(values[one * columns + column] - values[other * columns + column]) / 2;
+      }
+    }
+  }
+  return rows > 1 ? sum / ((rows * (rows - 1)) / 2) : 0;
+}
+
 // What tells heads apart, each a mean over queries, as HeadSummary in inspection/record.py has it.
 export function measuresOf(matrix, ends) {
   const { rows, columns } = matrix;

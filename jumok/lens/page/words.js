@@ -56,7 +56,7 @@ export class Words {
       point: (place) => this.point(side, place),
       pin: this.pin,
       canPin: side === "query",
-      goalOf: (key, place) => goalOf(key, place, words.length - 1),
+      goalOf: (key, place) => goalInLine(key, place, words.length - 1),
     });
     this.sides[side].replaceChildren(make("h3", { text: title }), list);
     return words;
@@ -138,7 +138,7 @@ function arcOf(from, to, box, shift) {
   return `M${x1} ${y1}C${x1} ${top} ${x2} ${top} ${x2} ${y2}`;
 }
 
-function makeWord({ label, shown, continues }, place, note) {
+export function makeWord({ label, shown, continues }, place, note) {
   const isSpecial = /^\[.*\]$/.test(label);
   return make("span", {
     class: `word${continues ? " continues" : ""}${isSpecial ? " special" : ""}`, role: "option", title: label,
@@ -146,7 +146,8 @@ function makeWord({ label, shown, continues }, place, note) {
   }, make("span", { class: "letters", text: shown }), make("small", { "aria-hidden": "true", text: note ?? "" }));
 }
 
-function goalOf(key, place, last) {
+// Where a key leads from a word of a line.
+export function goalInLine(key, place, last) {
   const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[key];
   if (step !== undefined) return Math.max(0, Math.min(last, place + step));
   return { Home: 0, End: last }[key];

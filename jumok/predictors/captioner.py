@@ -1,0 +1,165 @@
+"""A trained captioner: describe images, score the captions, and show where each word looked.
+
+file → pixels → (frozen encoder → feature map) → search → caption; explain adds one teacher-forced pass that is observed
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, overload
+
+import numpy as np
+import torch
+from PIL import Image
+
+from jumok.config import CaptionFiles, DecodingConfig
+from jumok.data.images.caption_store import CaptionStore
+from jumok.data.images.decode import Pixels
+from jumok.errors import DataError
+from jumok.evaluation.captions import score_captions
+from jumok.nn.model import CaptionDecoder
+from jumok.predictors.base import Advance, ModelPredictor, Notice, Warn, ignore_notice, ignore_progress
+from jumok.predictors.images import GivenImage, find_images, read_image
+from jumok.predictors.searching import answer_all
+from jumok.tasks.base import Scores
+from jumok.tasks.image_captioning import ImageCaptioning
+from jumok.tasks.writing import Answer, perplexity
+
+ROWS = 512  # images that are read before they are described: a bound on memory
+
+
+class CaptionWriter(ModelPredictor[ImageCaptioning, CaptionDecoder[Any], CaptionStore]):
+    """Describe images with a run's weights."""
+
+    verb = "caption"
+    source_is = "a captioner's --source is a file of captions; --images names the folder of their images"
+    explains = "caption"
+
+    def find(self, places: Sequence[str | Path]) -> list[Path]:
+        """Return image files, those inside folders included, in order."""
+        return find_images(places, "describes")
+
+    def read(self, image: GivenImage) -> Pixels:
+        """Return the pixels (S, S, C) of a file or a Pillow image, as the model takes them."""
+        return read_image(image, self.task.data)
+
+    @overload
+    def caption(  # type: ignore[overload-overlap]  # a file's name is a sequence, too
+        self,
+        images: GivenImage,
+        *,
+        beam: int | None = None,
+        options: DecodingConfig | None = None,
+        progress: Advance = ignore_progress,
+        warn: Warn = ignore_notice,
+    ) -> str: ...
+
+    @overload
+    def caption(
+        self,
+        images: Sequence[GivenImage],
+        *,
+        beam: int | None = None,
+        options: DecodingConfig | None = None,
+        progress: Advance = ignore_progress,
+        warn: Warn = ignore_notice,
+    ) -> list[str | None]: ...
+
+    def caption(
+        self,
+        images: GivenImage | Sequence[GivenImage],
+        *,
+        beam: int | None = None,
+        options: DecodingConfig | None = None,
+        progress: Advance = ignore_progress,
+        warn: Warn = ignore_notice,
+    ) -> str | list[str | None]:
+        """Return the best caption of an image, or a list of those of several.
+
+        One that cannot be read is refused; among several it has None, with a warning.
+        """
+        options = (options or self.options).changed({"beam": beam})
+        if isinstance(images, str | Path | Image.Image):
+            return self.answer_pixels(self.read(images)[None], options=options, progress=progress)[0][0].text
+        found = self.answers(images, options=options, progress=progress, warn=warn)
+        return [None if answers is None else answers[0].text for answers in found]
+
+    def answers(
+        self,
+        images: Sequence[GivenImage],
+        *,
+        options: DecodingConfig | None = None,
+        progress: Advance = ignore_progress,
+        warn: Warn = ignore_notice,
+    ) -> Iterator[list[Answer] | None]:
+        """Yield the n best captions of each image; None, with a warning, where it cannot be read."""
+        for first in range(0, len(images), ROWS):
+            some: list[Pixels | None] = []
+            for image in images[first : first + ROWS]:
+                try:
+                    some.append(self.read(image))
+                except DataError as error:
+                    warn(Notice(None, str(error)))
+                    some.append(None)
+            good = [pixels for pixels in some if pixels is not None]
+            progress(len(some) - len(good))
+            found = iter(
+                self.answer_pixels(np.stack(good), options=options or self.options, progress=progress) if good else []
+            )
+            for pixels in some:
+                yield None if pixels is None else next(found)
+
+    def answer_pixels(
+        self, pixels: Pixels, *, options: DecodingConfig, progress: Advance = ignore_progress
+    ) -> list[list[Answer]]:
+        """Return the n best captions of images (B, S, S, C)."""
+        return self._search(lambda places: self.task.look_at(pixels[list(places)]), len(pixels), options, progress)
+
+    @torch.inference_mode()
+    def _search(
+        self,
+        seen: Callable[[Sequence[int]], Sequence[Any]],
+        count: int,
+        options: DecodingConfig,
+        progress: Advance,
+    ) -> list[list[Answer]]:
+        """Return the n best captions of count images; seen tells what the model is fed of some of them."""
+
+        def answer(places: Sequence[int], told: Callable[[int], None] | None) -> list[list[Answer]]:
+            return self.task.answer(self.model, seen(places), options=options, progress=told)
+
+        return answer_all(answer, [1] * count, model=self.model, options=options, progress=progress)
+
+    def captions(
+        self,
+        given: Sequence[str],
+        *,
+        options: DecodingConfig | None = None,
+        progress: Advance = ignore_progress,
+        warn: Warn = ignore_notice,
+    ) -> Iterator[tuple[str, list[Answer] | None]]:
+        """Yield each image of files and folders, and its captions; None, with a warning, where it cannot be read."""
+        files = list(map(str, self.find(given)))
+        yield from zip(files, self.answers(files, options=options, progress=progress, warn=warn), strict=True)
+
+    def own_data(self, source: Path, target: Path | None = None) -> CaptionStore:
+        """Return the captions of a file of one's own; target is where its images are."""
+        images = "" if target is None else str(target.absolute())
+        return self.task.corpora.own_store(CaptionFiles(file=str(source.absolute()), images=images))
+
+    def write(self, store: CaptionStore, options: DecodingConfig, progress: Advance = ignore_progress) -> list[str]:
+        """Return the best caption of each image of a store."""
+        seen = self.task.seen(store)
+        found = self._search(lambda places: [seen[place] for place in places], len(store), options, progress)
+        return [answers[0].text for answers in found]
+
+    def score(self, store: CaptionStore, options: DecodingConfig, progress: Advance) -> Scores:
+        """Return CIDEr-D and others of a store's images, and the floors beside them."""
+        references = [store.texts(number) for number in range(len(store))]
+        written = self.write(store, options, progress)
+        loss = self.task.mean_loss(self.model, store)
+        return {
+            **score_captions(written, references).to_dict(),
+            "loss": loss,
+            "perplexity": perplexity(loss),
+            "decoding": options.model_dump(),
+        }
