@@ -18,7 +18,6 @@ from jumok.lens.caption_strip import draw_word_maps, save_strip
 from jumok.lens.caption_view import CaptionView
 from jumok.lens.html import Page
 from jumok.lens.terminal import Drawing
-from jumok.predictors.alignment import OVER_SOURCE
 from jumok.predictors.explanation import Explanation, HeadWorth
 from jumok.tasks.writing import Answer
 
@@ -105,7 +104,3 @@ class CaptionExplanation(Explanation[Answer]):
         """Return the page that shows this; it has no matrices, lang is as in jumok.lens.html.make_page."""
         return make_caption_page([self.view()], lang=lang)
 
-
-def over_image(record: AttentionRecord) -> list[str]:
-    """Return the kinds of attention that look at the image."""
-    return [kind for kind in OVER_SOURCE if any(found.grid for found in record.of_kind(kind))]

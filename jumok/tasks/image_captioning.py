@@ -306,4 +306,5 @@ class ImageCaptioning(WritingTask[Captions, CaptionBatch, CaptionStore, Seen]):
 
     def camera(self, model: Captions, *, count: int) -> Callable[[Captions], tuple[Shot, ...]] | None:
         """Return what shows where a model looks in so many val images; None where it does not look."""
-        raise NotImplementedError
+        probes = caption_probes(self.open_split("val"), count=count, limit=model.limit)
+        return CaptionCamera(self, probes) if probes and model.attends_to_source else None
