@@ -62,6 +62,9 @@ MODELS = {
         "jumok.models.captioner:Captioner",
     ),
     "cnn": ModelEntry("a small residual CNN, the yardstick for images (He et al. 2016)", "jumok.models.cnn:CNN"),
+    "efficientnet": ModelEntry(
+        "EfficientNet-Lite: convolutions for small machines (Tan & Le 2019)", "jumok.models.efficientnet:EfficientNet"
+    ),
     "mixer": ModelEntry(
         "MLP-Mixer: patches mixed without attention (Tolstikhin et al. 2021)", "jumok.models.mixer:Mixer"
     ),

@@ -7,6 +7,7 @@ import sys
 import typer
 
 from jumok.cli.cache import cache
+from jumok.cli.caption import caption
 from jumok.cli.check import check
 from jumok.cli.classify import classify
 from jumok.cli.compare import compare
@@ -50,6 +51,7 @@ app.command(cls=decoding_command(without=("stop",)))(translate)
 app.command(
     cls=decoding_command("temperature", "top_k", "top_p", "min_p", "repetition_penalty", "stop", "seed", "max_length")
 )(generate)
+app.command(cls=decoding_command(without=("stop", "shortlist")))(caption)
 app.command()(classify)
 app.command()(fill)
 app.command(cls=decoding_command("beam", "max_length", "temperature", "top_k", "top_p", "seed"))(look)

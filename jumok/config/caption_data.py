@@ -1,12 +1,13 @@
 """The [data] of a recipe about images and the sentences that describe them."""
 
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from jumok.config.data import DataConfig, DataFile, as_files
 from jumok.config.image_data import Augment
 from jumok.config.section import one_or_its_name
+from jumok.errors import ConfigError
 
 
 class CaptionFiles(DataFile):
@@ -23,7 +24,16 @@ class CaptionFiles(DataFile):
     image: int | str = Field(0, description="a table's column of images, from the images' folder on")
     caption: int | str = Field(1, description="a table's column of captions; a list in .jsonl may hold several")
     split_column: int | str = Field("", description="a table's column of the split that a row belongs to; '' = none")
-    split: str = Field("", description="take what is of this split: of split_column, or of Karpathy's file")
+    split: str = Field(
+        "",
+        description="take what is of this split: of split_column, or of Karpathy's file; or a .txt with names of images",
+    )
+
+    @model_validator(mode="after")
+    def a_split_column_needs_a_split(self) -> Self:
+        if self.split_column != "" and not self.split:
+            raise ConfigError(f"{self.file}: split_column = '{self.split_column}' needs split, what is wanted of it")
+        return self
 
 
 class CaptionData(DataConfig[CaptionFiles]):
@@ -47,7 +57,9 @@ class CaptionData(DataConfig[CaptionFiles]):
         0, ge=0, description="images taken from train for val where val has no files; 0 = 5 %, at most 1000"
     )
     lowercase: bool = Field(False, description="make all captions lower case")
-    punctuation: bool = Field(True, description="keep punctuation marks in captions; false = drop them")
+    punctuation: bool = Field(
+        True, description="keep punctuation marks; false = drop those around words (man's and t-shirt stay)"
+    )
     max_length: int = Field(100, ge=1, description="most tokens of a training caption; longer ones are left out")
     size: int = Field(0, ge=0, description="pixels per side; 0 = what a pretrained encoder sees, or the first image's")
     channels: Literal[0, 1, 3] = Field(0, description="1 = grey, 3 = colour; 0 = that of the first training image")

@@ -211,15 +211,18 @@ def build_recipe(
 def differences(saved: Recipe, given: Recipe) -> list[str]:
     """Return a line for each key that keeps a run from going on with the given recipe."""
     before, after = _flatten(saved.to_dict()), _flatten(given.to_dict())
-    filled_in = [
+    sections = {"data": given.data, "model": given.model}
+    sections |= {f"model.{name}": component for name, component in given.model.components.items()}
+    filled_in = tuple(
         f"{place}.{key}"
-        for place, section in (("data", given.data), ("model", given.model))
+        for place, section in sections.items()
         for key in section.FILLED_IN
         if not getattr(section, key)
-    ]
+    )
+    tables = tuple(f"{key}." for key in filled_in)  # the [model] of a component
     lines = []
     for key in dict.fromkeys([*before, *after]):
-        if key in MAY_CHANGE or key in filled_in or before.get(key) == after.get(key):
+        if key in MAY_CHANGE or key in filled_in or key.startswith(tables) or before.get(key) == after.get(key):
             continue
         if key == "training.steps" and after[key] > before[key]:
             continue

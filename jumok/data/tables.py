@@ -21,7 +21,13 @@ def is_table(path: Path) -> bool:
 
 
 def read_columns(path: Path, columns: Columns) -> Iterator[tuple[str, ...]]:
-    """Yield the wanted columns of each row, in the order they are asked for."""
+    """Yield the wanted columns of each row, in the order they are asked for; what is no text is refused."""
+    for number, row in read_values(path, columns):
+        yield tuple(_as_text(value, path, number) for value in row)
+
+
+def read_values(path: Path, columns: Columns) -> Iterator[tuple[int, tuple[Any, ...]]]:
+    """Yield line or row, and the wanted columns of each as they are: in JSONL and Parquet, whatever they hold."""
     name = path.name.lower().removesuffix(".gz")
     if name.endswith(".parquet"):
         return _read_parquet(path, columns)
@@ -81,7 +87,7 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(f"{number} ({name})" for number, name in enumerate(names)) or "none"
 
 
-def _read_rows(path: Path, columns: Columns) -> Iterator[tuple[str, ...]]:
+def _read_rows(path: Path, columns: Columns) -> Iterator[tuple[int, tuple[str, ...]]]:
     """Yield rows of a TSV (no quoting: a quotation mark is text) or CSV (quoted) file."""
     rows = _split_rows(path)
     if any(isinstance(wanted, str) for wanted in columns.values()):
@@ -96,7 +102,7 @@ def _read_rows(path: Path, columns: Columns) -> Iterator[tuple[str, ...]]:
                 f"{path} line {number:,} has {counted(len(row), 'column')} ({_shortened(row)}); {needed} "
                 f"needed. Set {_joined(columns)}, or mend the line."
             )
-        yield tuple(row[column] for column in numbers)
+        yield number, tuple(row[column] for column in numbers)
 
 
 def _split_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
@@ -117,11 +123,15 @@ def _shortened(row: Sequence[str]) -> str:
     return text if len(text) <= 60 else text[:57] + "…"
 
 
-def _read_jsonl(path: Path, columns: Columns) -> Iterator[tuple[str, ...]]:
+def _read_jsonl(path: Path, columns: Columns) -> Iterator[tuple[int, tuple[Any, ...]]]:
     for number, row in _json_objects(path):
-        names = list(row)
-        place = Path(f"{path} line {number:,}")
-        yield tuple(_as_text(row[names[column]], path, number) for column in _numbers(place, columns, names))
+        yield number, values_of(row, columns, Path(f"{path} line {number:,}"))
+
+
+def values_of(row: Mapping[str, Any], columns: Columns, place: Path) -> tuple[Any, ...]:
+    """Return the wanted columns of a JSON object, by name or by number."""
+    names = list(row)
+    return tuple(row[names[column]] for column in _numbers(place, columns, names))
 
 
 def _json_objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -152,7 +162,7 @@ def _as_text(value: Any, path: Path, number: int) -> str:
     raise DataError(f"{path} row {number:,} holds {type(value).__name__} {str(value)[:40]!r}; text is needed.")
 
 
-def _read_parquet(path: Path, columns: Columns) -> Iterator[tuple[str, ...]]:
+def _read_parquet(path: Path, columns: Columns) -> Iterator[tuple[int, tuple[Any, ...]]]:
     with _open_parquet(path) as file:
         names = file.schema_arrow.names
         wanted = [names[column] for column in _numbers(path, columns, names)]
@@ -160,7 +170,7 @@ def _read_parquet(path: Path, columns: Columns) -> Iterator[tuple[str, ...]]:
         for batch in file.iter_batches(batch_size=4096, columns=list(dict.fromkeys(wanted))):
             for row in zip(*(batch.column(name).to_pylist() for name in wanted), strict=True):
                 number += 1
-                yield tuple(_as_text(value, path, number) for value in row)
+                yield number, row
 
 
 def _parquet_objects(path: Path) -> Iterator[dict[str, Any]]:

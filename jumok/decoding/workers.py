@@ -25,6 +25,7 @@ Answer = TypeVar("Answer")
 Portion = list[int]  # places of sentences in the call
 
 LEAST = 16  # sentences that are worth a process
+DIED = "a process that was searching died, perhaps for want of memory; use fewer with --workers 1, or a smaller --batch-size"
 
 
 def processes_for(sentences: int, *, wanted: int, portion: int, device: torch.device) -> int:
@@ -53,8 +54,12 @@ def share(
     *,
     processes: int,
     progress: Callable[[int], None] | None = None,
+    died: str = DIED,
 ) -> list[Answer]:
-    """Return the answers to all portions in the order of their places; answer is called in forked processes."""
+    """Return the answers to all portions in the order of their places; answer is called in forked processes.
+
+    died is what is said where one of them dies.
+    """
     context = get_context("fork")
     workers: dict[Connection, BaseProcess] = {}
     waiting, found = list(reversed(given)), dict[int, Answer]()
@@ -76,10 +81,7 @@ def share(
                 try:
                     portion, answers = ready.recv()
                 except (EOFError, OSError):
-                    raise JumokError(
-                        "a process that was searching died, perhaps for want of memory; use fewer with --workers 1, or a "
-                        "smaller --batch-size"
-                    ) from None
+                    raise JumokError(died) from None
                 if isinstance(answers, BaseException):
                     raise answers
                 found |= dict(zip(portion, answers, strict=True))

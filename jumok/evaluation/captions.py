@@ -42,6 +42,7 @@ class CaptionScores:
     cider_d: float
     rouge_l: float
     distinct: int  # captions that differ from each other
+    distinct_references: int
     vocabulary: int  # distinct words that were written
     signature: str
     cider_d_each: list[float]  # of each image
@@ -100,6 +101,7 @@ def score_captions(
         cider_d=float(np.mean(cider)) if cider else 0.0,
         rouge_l=float(np.mean(rouge)) if rouge else 0.0,
         distinct=len({tuple(tokens) for tokens in written}),
+        distinct_references=len({tuple(tokens) for of_image in wanted for tokens in of_image}),
         vocabulary=len({token for tokens in written for token in tokens}),
         signature=f"refs:{spread}|case:lower|punctuation:{kept}|tokeniser:words|as:{VERSION}",
         cider_d_each=cider,

@@ -9,6 +9,7 @@ from typing import Any
 
 from jumok.errors import are, counted
 
+FEW_CAPTIONS = 10  # below one caption in so many, captions hardly differ
 MOST_CLASSES = 20  # with more, the table of confusions is left out
 
 Scores = Mapping[str, Any]
@@ -103,3 +104,47 @@ def classification_report(label: str, split: str, scores: Scores) -> ScoreReport
         for name, counts, f1 in zip(labels, scores["confusion"], scores["f1"], strict=True)
     )
     return ScoreReport(tuple(lines), ScoreTable(("is \\ was named", *labels, "F1"), rows))
+
+
+def caption_report(label: str, split: str, scores: Scores) -> ScoreReport:
+    """Report CIDEr-D and others beside what needs no captioner, and whether captions differ at all."""
+    lines = [
+        f"{label} ({split}), {counted(scores['images'], 'image')}, beam {scores['decoding']['beam']}",
+        f"  CIDEr-D {scores['cider_d']:.1f}   BLEU-4 {scores['bleu4']:.1f}   ROUGE-L {scores['rouge_l']:.1f}   "
+        f"loss {scores['loss']:.4f}   perplexity {scores['perplexity']:.3f}",
+    ]
+    if "meteor" in scores:
+        lines.append(f"  METEOR {scores['meteor']:.1f}")
+    lines.append(
+        f"  {counted(scores['distinct'], 'distinct caption')}, {counted(scores['vocabulary'], 'distinct word')}"
+    )
+    if FEW_CAPTIONS * scores["distinct"] < min(scores["images"], scores["distinct_references"]):
+        lines.append(
+            "  warning: nearly the same caption for everything; the images hardly matter yet: train longer, or raise "
+            "training.learning_rate"
+        )
+    if scores.get("broken"):
+        lines.append(f"  {counted(scores['broken'], 'image')} cannot be used and {are(scores['broken'])} left out")
+    lines += _object_lines(scores["objects"]) if "objects" in scores else []
+    rows = {"this model": scores, **scores.get("floors", {})}
+    if "with_punctuation" in scores:
+        rows["this model, punctuation counted"] = scores["with_punctuation"]
+    figures = ("cider_d", "bleu1", "bleu2", "bleu3", "bleu4", "rouge_l")
+    table = ScoreTable(
+        ("", "CIDEr-D", "BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4", "ROUGE-L", "distinct"),
+        tuple(
+            (name, *(f"{found[figure]:.1f}" for figure in figures), f"{found['distinct']:,}")
+            for name, found in rows.items()
+        ),
+    )
+    return ScoreReport(tuple(lines), table, (f"  {scores['signature']}",))
+
+
+def _object_lines(scores: Scores) -> list[str]:
+    """Return how many objects of drawn scenes were named right, and by how many there are."""
+    by_number = ", ".join(f"{each['objects']}: {each['all_right']:.1f} %" for each in scores["by_number"])
+    return [
+        f"  right: form {scores['form']:.1f} %   colour {scores['colour']:.1f} %   size {scores['size']:.1f} %   "
+        f"place {scores['place']:.1f} %   all objects {scores['all_right']:.1f} %",
+        f"  all right by number of objects: {by_number}",
+    ]

@@ -63,12 +63,16 @@ class CaptionerConfig(ModelConfig):
     layers: int = Field(1, ge=1, description="of the decoder")
     width: int = Field(512, ge=1, description="of the decoder's states")
     dropout: float = Field(0.5, ge=0.0, lt=1.0)
-    cell_positions: Literal["none", "sinusoidal"] = Field("sinusoidal", description="what tells the decoder where a cell stands")
+    cell_positions: Literal["none", "sinusoidal"] = Field(
+        "sinusoidal", description="what tells the decoder where a cell stands"
+    )
     tied: bool = Field(True, description="output projection = word embedding")
     # decoder = "recurrent"
     cell: CellKind = Field("lstm", description="recurrent")
     embedding_width: int = Field(256, ge=1, description="recurrent: of word vectors and of what was seen")
-    attention: Literal["none", "dot", "bilinear", "mlp"] = Field("mlp", description="recurrent: how words look at cells")
+    attention: Literal["none", "dot", "bilinear", "mlp"] = Field(
+        "mlp", description="recurrent: how words look at cells"
+    )
     gate: bool = Field(True, description="recurrent: the state says how much of what it saw goes on (the paper's β)")
     doubly_stochastic: float = Field(
         0.0, ge=0.0, description="recurrent: weight of the term that wants each cell looked at once (the paper's λ)"
@@ -91,7 +95,9 @@ class CaptionerConfig(ModelConfig):
             if self.doubly_stochastic:
                 raise ConfigError("model.doubly_stochastic is for decoder = 'recurrent'; leave it out")
         elif self.attention == "none" and self.doubly_stochastic:
-            raise ConfigError("model.doubly_stochastic needs an attention, and attention = 'none' has none; leave it out")
+            raise ConfigError(
+                "model.doubly_stochastic needs an attention, and attention = 'none' has none; leave it out"
+            )
         return self
 
     @property
@@ -278,4 +284,3 @@ class TransformerCaptioner(Captioner[Any], TextDecoder[CaptionBatch]):
         cells, grid = self.see(inputs)
         states = self.cell_dropout(self.positions(self.of_cell(cells), grid))
         return Memory(states, states.new_ones(states.shape[:2], dtype=torch.bool), (), grid)
-

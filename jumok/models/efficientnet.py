@@ -94,6 +94,10 @@ def _norm(width: int) -> nn.BatchNorm2d:
     return nn.BatchNorm2d(width, eps=1e-3, momentum=0.01)
 
 
+def _relu6(x: Tensor) -> Tensor:
+    return F.relu6(x, inplace=True)  # nobody needs what comes out of a norm
+
+
 class InvertedBlock(nn.Module):
     """Widen, look at the neighbourhood channel by channel, narrow again; what came in is added where shapes agree."""
 
@@ -110,8 +114,8 @@ class InvertedBlock(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Return (B, stage.width, H / stride, W / stride) of x (B, inside, H, W)."""
-        inner = F.relu6(self._bn0(self._expand_conv(x))) if self.expands else x
-        inner = F.relu6(self._bn1(self._depthwise_conv(inner)))
+        inner = _relu6(self._bn0(self._expand_conv(x))) if self.expands else x
+        inner = _relu6(self._bn1(self._depthwise_conv(inner)))
         narrow: Tensor = self._bn2(self._project_conv(inner))
         return narrow + x if self.adds else narrow
 
@@ -144,13 +148,13 @@ class EfficientNet(ImageReader):
     def feature_map(self, images: Tensor) -> Tensor:
         """Return the last stage's features (B, 320 or 352, h, w) of images (B, 3, H, W)."""
         x = images.contiguous(memory_format=torch.channels_last)
-        x = F.relu6(self._bn0(self._conv_stem(x)))
+        x = _relu6(self._bn0(self._conv_stem(x)))
         for block in self._blocks:
             x = block(x)
         return x
 
     def features(self, batch: ImageBatch) -> Tensor:
         """Return the mean of the widened map, which is projected: (B, 1280)."""
-        head = F.relu6(self._bn1(self._conv_head(self.feature_map(batch.images))))
+        head = _relu6(self._bn1(self._conv_head(self.feature_map(batch.images))))
         pooled: Tensor = self.dropout(head.mean(dim=(2, 3)))
         return pooled

@@ -16,7 +16,7 @@ class Component:
     model: Model[Any]
     hash: str  # sha256 of the file of its weights
     config: dict[str, Any]  # its own [model], where it is a run
-    size: int = 0  # an encoder's: pixels per side that it was trained on
+    size: int = 0  # an encoder's: pixels per side that it sees
     channels: int = 3
     mean: tuple[float, ...] = ()  # an encoder's: how its pixels are normalised
     deviation: tuple[float, ...] = ()

@@ -58,7 +58,9 @@ class Predictor(ABC, Generic[TaskT, ModelT, StoreT]):
 
     verb: ClassVar[str] = ""  # the command that uses it
     source_is: ClassVar[str] = ""  # what --source of an evaluation is, where it stands alone
-    explains: ClassVar[Literal["", "text", "image", "caption"]] = ""  # what `jumok look` shows the attention of; "": nothing
+    explains: ClassVar[Literal["", "text", "image", "caption"]] = (
+        ""  # what `jumok look` shows the attention of; "": nothing
+    )
 
     def __init__(self, run: Run, task: TaskT) -> None:
         self.run, self.task = run, task

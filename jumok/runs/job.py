@@ -27,6 +27,7 @@ from jumok.data.stream import Stream
 from jumok.errors import ConfigError, RunError
 from jumok.inspection.film import Frame
 from jumok.lens.film import forget_frames, save_frame
+from jumok.runs.components import load_components, with_components
 from jumok.runs.device import choose_device
 from jumok.runs.formats import FORMAT
 from jumok.runs.run import Run, locked
@@ -187,10 +188,13 @@ def prepare(
     earlier = Run.open(given.training.init) if given.training.init and run is None else None
     if earlier is not None:
         check_same_tokenizer(earlier, given)
+    components = load_components(run.recipe if run else given, folders)
+    given = with_components(given, components)
     owner = run or earlier
     task = task_class(given.task).open(
         given, folders, tokenizers=owner.tokenizers if owner else None, progress=progress
     )
+    task.components = components
     if run is not None and run.facts.get("data") not in (None, task.fingerprint):
         raise RunError(
             f"the training data is not what {run.folder} was begun with, so the run cannot go on exactly. "

@@ -9,20 +9,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-import torch
-from torch import Tensor, nn
-from torch.overrides import TorchFunctionMode
-
-from jumok.catalogue import model_class, predictor_class, task_class
-from jumok.config import ModelConfig
+from jumok.catalogue import predictor_class, task_class
 from jumok.errors import ConfigError, RunError, did_you_mean
-from jumok.nn.model import Model
 from jumok.predictors.base import AnyPredictor
+from jumok.runs.components import load_components
 from jumok.runs.device import choose_device
 from jumok.runs.job import folders_for
 from jumok.runs.run import Run
 from jumok.runs.shipped import find_run
-from jumok.runs.weights import load_weights
+from jumok.runs.weights import build_empty_model, load_weights
 from jumok.tasks.base import Task
 from jumok.training.average import load_tensors
 from jumok.training.checkpoint import Checkpoints
@@ -104,7 +99,9 @@ def _in_its_engine(run: Run, options: LoadOptions, export: Export | None) -> Run
 
 def _load(kind: type[AnyPredictor], run: Run, options: LoadOptions) -> AnyPredictor:
     def open_task() -> Task[Any, Any, Any]:
-        return task_class(run.recipe.task).open(run.recipe, run.data_folders, tokenizers=run.tokenizers)
+        task = task_class(run.recipe.task).open(run.recipe, run.data_folders, tokenizers=run.tokenizers)
+        task.components = load_components(run.recipe, run.data_folders, in_use=True)
+        return task
 
     if run.facts.get("engine"):
         return kind.with_export(run, open_task(), int8=options.int8)
@@ -115,40 +112,6 @@ def _load(kind: type[AnyPredictor], run: Run, options: LoadOptions) -> AnyPredic
     except ValueError as error:
         raise RunError(f"{run.folder}: {error}; recipe.toml and the checkpoint do not belong together") from None
     return kind.with_model(run, open_task(), model.to(choose_device(options.device, option="device")).eval())
-
-
-class WithoutDraws(TorchFunctionMode):
-    """Leave out the random numbers of a model that is made inside the block: its weights are loaded afterwards.
-
-    Tied weights and computed buffers come out as always, and torch's own generator is not touched. Helper tensors, as
-    nn.init.trunc_normal_ makes until all of its numbers lie inside its bounds, are drawn by a generator of our own.
-    """
-
-    INITIALISERS = frozenset({nn.init.uniform_, nn.init.normal_, nn.init.kaiming_uniform_})
-    DRAWS = frozenset({Tensor.uniform_, Tensor.normal_})
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.generators: dict[torch.device, torch.Generator] = {}
-
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Call func, or hand its tensor back without random numbers."""
-        kwargs = kwargs or {}
-        if func in self.INITIALISERS:
-            return args[0] if args else kwargs["tensor"]
-        if func in self.DRAWS:
-            tensor: Tensor = args[0]
-            if isinstance(tensor, nn.Parameter) or tensor._is_view():
-                return tensor
-            own = self.generators.setdefault(tensor.device, torch.Generator(tensor.device))
-            kwargs = kwargs | {"generator": own}
-        return func(*args, **kwargs)
-
-
-def build_empty_model(config: ModelConfig) -> Model[Any]:
-    """Return a model before its weights are loaded: what training starts from random numbers is left empty."""
-    with WithoutDraws():
-        return model_class(config.name)(config)
 
 
 def add_data_folder(predictor: AnyPredictor, data: str | Path | None) -> None:

@@ -6,9 +6,11 @@ recipe → build_model → weights drawn by its seed; a run → load_weights →
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 from jumok.catalogue import model_class
+from jumok.config import ModelConfig
 from jumok.config.recipe import Recipe
 from jumok.errors import ConfigError
 from jumok.nn.model import Model
@@ -22,6 +24,40 @@ def build_model(recipe: Recipe) -> Model[Any]:
     """Return the recipe's model with fresh weights, a pure function of recipe and seed."""
     torch.manual_seed(recipe.training.seed)
     return model_class(recipe.model.name)(recipe.model)
+
+
+class WithoutDraws(TorchFunctionMode):
+    """Leave out the random numbers of a model that is made inside the block: its weights are loaded afterwards.
+
+    Tied weights and computed buffers come out as always, and torch's own generator is not touched. Helper tensors, as
+    nn.init.trunc_normal_ makes until all of its numbers lie inside its bounds, are drawn by a generator of our own.
+    """
+
+    INITIALISERS = frozenset({nn.init.uniform_, nn.init.normal_, nn.init.kaiming_uniform_})
+    DRAWS = frozenset({Tensor.uniform_, Tensor.normal_})
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.generators: dict[torch.device, torch.Generator] = {}
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Call func, or hand its tensor back without random numbers."""
+        kwargs = kwargs or {}
+        if func in self.INITIALISERS:
+            return args[0] if args else kwargs["tensor"]
+        if func in self.DRAWS:
+            tensor: Tensor = args[0]
+            if isinstance(tensor, nn.Parameter) or tensor._is_view():
+                return tensor
+            own = self.generators.setdefault(tensor.device, torch.Generator(tensor.device))
+            kwargs = kwargs | {"generator": own}
+        return func(*args, **kwargs)
+
+
+def build_empty_model(config: ModelConfig) -> Model[Any]:
+    """Return a model before its weights are loaded: what training starts from random numbers is left empty."""
+    with WithoutDraws():
+        return model_class(config.name)(config)
 
 
 def load_weights(run: Run, checkpoint: str = "best") -> dict[str, Tensor]:

@@ -29,7 +29,6 @@ from jumok.nn.component import Component
 from jumok.nn.model import CaptionDecoder
 from jumok.tasks.base import Direction, Scores
 from jumok.tasks.caption_batches import CaptionBatches
-from jumok.tasks.caption_film import CaptionCamera, caption_probes
 from jumok.tasks.feature_maps import feature_maps, see
 from jumok.tasks.image_batches import normalise
 from jumok.tasks.losses import Loss
@@ -79,7 +78,9 @@ class ImageCaptioning(WritingTask[Captions, CaptionBatch, CaptionStore, Seen]):
         if "batch_tokens" in recipe.training.model_fields_set and not recipe.training.batch_size:
             raise ConfigError("training.batch_tokens is for text alone; set training.batch_size, in captions")
         if recipe.tokenizer.dropout:
-            raise ConfigError("tokenizer.dropout is of a text that is read, and captions are written; set target_dropout")
+            raise ConfigError(
+                "tokenizer.dropout is of a text that is read, and captions are written; set target_dropout"
+            )
         given = tokenizers["text"] if tokenizers is not None else None
         return cls(recipe, CaptionCorpora(recipe.data, recipe.tokenizer, folders, progress, given))
 
@@ -121,12 +122,6 @@ class ImageCaptioning(WritingTask[Captions, CaptionBatch, CaptionStore, Seen]):
         config = self.recipe.model.components.get("encoder")
         return self.encoder if config is not None and config.frozen else None
 
-    @property
-    def seen_size(self) -> int:
-        """Pixels per side of the images that a pretrained encoder sees."""
-        assert self.encoder is not None
-        return self.recipe.model.components["encoder"].size or self.encoder.size
-
     def complete(self, recipe: Recipe) -> Recipe:
         """Return the recipe with vocabulary, image size and normalisation, and what is to be known of its encoder."""
         encoder = self.encoder
@@ -139,11 +134,8 @@ class ImageCaptioning(WritingTask[Captions, CaptionBatch, CaptionStore, Seen]):
         known: dict[str, Any] = {"vocabulary": len(self.target_tokenizer), "image_size": size, "channels": channels}
         if encoder is not None:
             mean, deviation = list(encoder.mean), list(encoder.deviation)
-            own = recipe.model.components["encoder"]
-            known["encoder"] = own.model_copy(
-                update={"hash": encoder.hash, "model": encoder.config, "size": own.size or encoder.size}
-            ).model_dump()
-            known["map_width"] = encoder.model.map_width if own.frozen else 0
+            frozen = recipe.model.components["encoder"].frozen
+            known["map_width"] = encoder.model.map_width if frozen else 0
         for name, values in (("mean", mean), ("deviation", deviation)):
             if len(values) != channels:
                 raise ConfigError(f"data.{name} has {len(values)} numbers for {channels} channels")
@@ -160,9 +152,6 @@ class ImageCaptioning(WritingTask[Captions, CaptionBatch, CaptionStore, Seen]):
         return feature_maps(
             self.frozen,
             store.images,
-            size=self.seen_size,
-            mean=self.data.mean,
-            deviation=self.data.deviation,
             progress=lambda done: self.corpora.progress("looking at images", done),
         ).maps
 
@@ -176,8 +165,7 @@ class ImageCaptioning(WritingTask[Captions, CaptionBatch, CaptionStore, Seen]):
         """Return what the model is fed of new images, pixels (B, S, S, C)."""
         if self.frozen is None:
             return list(pixels)
-        data = self.data
-        return list(see(self.frozen, pixels, size=self.seen_size, mean=data.mean, deviation=data.deviation).numpy())
+        return list(see(self.frozen, pixels).cpu().numpy())
 
     def inputs(self, seen: Sequence[Seen]) -> dict[str, torch.Tensor]:
         """Return the fields of a batch that hold images or their maps."""

@@ -6,6 +6,7 @@ from jumok.catalogue import TASKS, report_of
 from jumok.evaluation.reports import (
     MOST_CLASSES,
     ScoreReport,
+    caption_report,
     classification_report,
     language_report,
     masked_language_report,
@@ -93,3 +94,47 @@ def test_images_and_many_classes():
     assert report.table is None
     few = classification_report("test", "test", CLASSES | {"top5": 100.0})
     assert "first five" not in few.lines[1]
+
+
+CAPTIONS = {
+    "images": 1000, "bleu1": 57.7, "bleu2": 39.7, "bleu3": 26.5, "bleu4": 17.5, "cider_d": 40.3, "rouge_l": 42.4,
+    "distinct": 312, "distinct_references": 4900, "vocabulary": 250, "signature": "refs:5|case:lower",
+    "decoding": {"beam": 3}, "loss": 3.0, "perplexity": 20.0855,
+}  # fmt: skip
+
+
+def test_captions_beside_what_needs_no_captioner():
+    floor = CAPTIONS | {"cider_d": 8.0, "distinct": 1}
+    report = caption_report("flickr8k", "val", CAPTIONS | {"floors": {"one constant caption": floor}})
+    assert report.lines == (
+        "flickr8k (val), 1,000 images, beam 3",
+        "  CIDEr-D 40.3   BLEU-4 17.5   ROUGE-L 42.4   loss 3.0000   perplexity 20.085",
+        "  312 distinct captions, 250 distinct words",
+    )
+    assert report.table.rows == (
+        ("this model", "40.3", "57.7", "39.7", "26.5", "17.5", "42.4", "312"),
+        ("one constant caption", "8.0", "57.7", "39.7", "26.5", "17.5", "42.4", "1"),
+    )
+    assert report.footnotes == ("  refs:5|case:lower",)
+    counted = caption_report("flickr8k", "val", CAPTIONS | {"with_punctuation": CAPTIONS | {"bleu4": 18.6}})
+    assert counted.table.rows[-1][0] == "this model, punctuation counted"
+    assert counted.table.rows[-1][5] == "18.6"
+
+
+def test_the_same_caption_for_everything_is_warned_of():
+    report = caption_report("flickr8k", "val", CAPTIONS | {"distinct": 12})
+    assert "warning: nearly the same caption for everything" in report.lines[-1]
+    few = caption_report("signs", "val", CAPTIONS | {"distinct": 12, "distinct_references": 40})  # no more can be said
+    assert "warning" not in few.lines[-1]
+
+
+def test_objects_of_scenes():
+    shares = {"form": 97.5, "colour": 99.0, "size": 98.0, "place": 95.0, "all_right": 80.0}
+    objects = shares | {"by_number": [{"objects": 1, "all_right": 99.0}, {"objects": 5, "all_right": 61.5}]}
+    report = caption_report("shapes", "val", CAPTIONS | {"objects": objects, "meteor": 20.25, "broken": 1})
+    assert report.lines[2] == "  METEOR 20.2"
+    assert report.lines[4] == "  1 image cannot be used and is left out"
+    assert report.lines[5:] == (
+        "  right: form 97.5 %   colour 99.0 %   size 98.0 %   place 95.0 %   all objects 80.0 %",
+        "  all right by number of objects: 1: 99.0 %, 5: 61.5 %",
+    )

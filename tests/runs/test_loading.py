@@ -19,7 +19,8 @@ from jumok.config import DecodingConfig
 from jumok.errors import ConfigError, RunError
 from jumok.predictors.classifier import Classifier
 from jumok.predictors.translator import Translator
-from jumok.runs.loading import WithoutDraws, build_empty_model, load_run
+from jumok.runs.loading import load_run
+from jumok.runs.weights import WithoutDraws, build_empty_model
 from jumok.training.average import load_tensors, model_tensors
 
 FROM_DATA = {

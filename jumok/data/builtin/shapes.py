@@ -80,14 +80,15 @@ def scene(split: Split, number: int, seed: int = 1) -> Scene:
             side = generator.uniform(*SIZES[size])
             left, upper = generator.uniform(0.02, 0.98 - side), generator.uniform(0.02, 0.98 - side)
             box = (left, upper, left + side, upper + side)
-            if all(_apart(box, other.box) for other in things):
+            if all(apart(box, other.box) for other in things):
                 form = generator.choice(FORMS)
                 things.append(Thing(form, generator.choice(list(COLOURS)), size, box))
                 break
     return Scene(tuple(things), generator.randrange(*BACKGROUND))
 
 
-def _apart(a: tuple[float, ...], b: tuple[float, ...]) -> bool:
+def apart(a: tuple[float, ...], b: tuple[float, ...]) -> bool:
+    """Return whether two boxes do not overlap."""
     return a[2] <= b[0] or b[2] <= a[0] or a[3] <= b[1] or b[3] <= a[1]
 
 

@@ -7,35 +7,26 @@ from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 
-from PIL import Image
-
 from jumok.cache import cached_folder
 from jumok.config import ImageData, ImageFiles, Split
 from jumok.data.builtin import shapes
 from jumok.data.corpora import Corpora, ProgressCallback, by_title
-from jumok.data.files import content_hash
-from jumok.data.images.decode import BrokenImageError, channels_of
-from jumok.data.images.image_store import ImageStore, LabelledImageStore, build_classes, build_image_store
-from jumok.data.images.listing import ImageEntry, list_images, load_entry
+from jumok.data.images.decode import channels_of
+from jumok.data.images.decoded import DecodedImages, open_some
+from jumok.data.images.image_store import ImageStore, LabelledImageStore, build_classes
+from jumok.data.images.listing import ImageEntry, list_images
 from jumok.data.split import HoldOut, draw
 from jumok.errors import ConfigError, DataError, did_you_mean
 
 SETS = ("shapes",)
 MOST_HELD_OUT = 5000  # images, where the recipe does not say how many
-TRIED = 50  # images opened to find out their size and channels
 SORTED_BELOW = 5000  # images: of fewer, those that a limit draws stand in their old order
-
-
-def draw_shape(entry: ImageEntry, *, least: int = 0) -> Image.Image:
-    """Return the image of an entry of the built-in set."""
-    split: Split = entry.source.name  # type: ignore[assignment]
-    return shapes.draw(shapes.scene(split, entry.number), max(least, 1))
 
 
 class ImageCorpora(Corpora[ImageData, LabelledImageStore]):
     """The images of a recipe: found, decoded, stored."""
 
-    FORMAT = 2
+    FORMAT = 2  # of classes; decoded images have their own
     FILE_IN_RECIPE = '"…"'
 
     def __init__(
@@ -44,7 +35,7 @@ class ImageCorpora(Corpora[ImageData, LabelledImageStore]):
         """Take the images of a set or of files; an imported model has the names of its classes alone."""
         super().__init__(data, folders, progress)
         self.notes: list[str] = []  # what a user should know of the sources
-        self._facts: dict[Path, object] = {}  # what tells the content of each file
+        self._decoded = DecodedImages(data.set, data.fit, progress)
         if data.set and data.set not in SETS:
             raise ConfigError(f"data.set = '{data.set}' is no set of images; {did_you_mean(data.set, SETS)}")
         missing = not (data.set or data.train or data.labels)
@@ -77,15 +68,8 @@ class ImageCorpora(Corpora[ImageData, LabelledImageStore]):
             return self.data.size, self.data.channels
         if self.data.set:
             return self.data.size or shapes.SIDE, self.data.channels or 3
-        why = ""
-        for entry in self._train_files[:TRIED]:
-            try:
-                image = load_entry(entry)
-            except BrokenImageError as error:
-                why = f"{entry.name}: {error}"
-                continue
-            return self.data.size or min(image.size), self.data.channels or channels_of(image)
-        raise DataError(f"none of the first {TRIED} images can be opened; {why}.")
+        image = next(open_some(self._train_files))
+        return self.data.size or min(image.size), self.data.channels or channels_of(image)
 
     @cached_property
     def _train_files(self) -> list[ImageEntry]:
@@ -165,20 +149,7 @@ class ImageCorpora(Corpora[ImageData, LabelledImageStore]):
 
     def image_store(self, entries: Sequence[ImageEntry]) -> ImageStore:
         """Return the decoded images of entries, whatever their labels."""
-        size, channels = self.image_shape
-
-        def build(folder: Path) -> None:
-            build_image_store(
-                entries,
-                folder,
-                size=size,
-                channels=channels,
-                fit=self.data.fit,
-                progress=lambda done: self.progress("decoding images", done),
-                draw=draw_shape if self.data.set else load_entry,
-            )
-
-        return ImageStore(cached_folder(self._key("images", [], self._content(entries)), build))
+        return self._decoded.store(entries, *self.image_shape)
 
     # --- keys of the cache
 
@@ -195,25 +166,7 @@ class ImageCorpora(Corpora[ImageData, LabelledImageStore]):
         return [self.data.set, self.data.fit, *self.image_shape]
 
     def _content_of_train(self) -> object:
-        return self._content(self._train_entries)
-
-    def _content(self, entries: Sequence[ImageEntry]) -> object:
-        """Return what changes when the images of entries do; their labels do not count."""
-        for entry in entries:
-            if entry.source not in self._facts:
-                self._facts[entry.source] = str(entry.source) if self.data.set else _facts_of(entry)
-        return [[self._facts[entry.source], entry.name, entry.number] for entry in entries]
-
-
-def _facts_of(entry: ImageEntry) -> object:
-    """Return what tells a file's content: a hash where many images are in it, size and time where it is one."""
-    if entry.number >= 0:
-        return content_hash([entry.source])
-    try:
-        status = entry.source.stat()
-    except OSError:
-        return None  # a missing image is a broken one
-    return [status.st_size, status.st_mtime_ns]
+        return self._decoded.content(self._train_entries)
 
 
 def _name(entry: ImageEntry) -> str:

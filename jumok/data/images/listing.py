@@ -36,6 +36,11 @@ class ImageEntry:
     number: int = -1  # its place there; -1: the file is the image
     labels_file: Path | None = None  # where the classes of its file are, if not in it
 
+    @property
+    def place(self) -> tuple[Path, int]:
+        """The file and the place in it: the same for one image, whatever it is called."""
+        return self.source, self.number
+
 
 @dataclass
 class Listing:
@@ -117,15 +122,22 @@ def _rows(path: Path, files: ImageFiles) -> Iterator[ImageEntry]:
 
 @dataclass(frozen=True)
 class Pack:
-    """A file of many images."""
+    """A file of many images, with their classes or their names where it has them."""
 
-    labels: list[str]
+    count: int
     image: Callable[[int, int], Image.Image]  # (number, least side) → decoded
+    content: Callable[[int], bytes]  # what an image is decoded from
+    labels: list[str] | None = None
+    names: list[str] | None = None
     notes: tuple[str, ...] = ()
 
 
 def _packed(path: Path, labels_file: Path | None = None) -> Listing:
     pack = open_pack(path, labels_file)
+    if pack.labels is None:
+        raise DataError(
+            f"{path} holds images without classes; x (images) and y (classes) are needed, or jpeg, offset and label."
+        )
     entries = [
         ImageEntry(f"{path.name} image {number + 1:,}", label, path, number, labels_file)
         for number, label in enumerate(pack.labels)
@@ -148,24 +160,57 @@ def open_pack(path: Path, labels_file: Path | None = None) -> Pack:
 def _npz(path: Path) -> Pack:
     with np.load(path, allow_pickle=False) as file:
         arrays = {key: file[key] for key in file.files}
-    if {"jpeg", "offset", "label"} <= arrays.keys():
+    labels = arrays.get("label") if "jpeg" in arrays else arrays.get("y")
+    classes = None if labels is None else _named(labels, arrays.get("classes"))
+    names = [str(name) for name in arrays["name"].tolist()] if "name" in arrays else None
+    if {"jpeg", "offset"} <= arrays.keys():
         content, offset = arrays["jpeg"], arrays["offset"]
-        if len(offset) != len(arrays["label"]) + 1:
-            raise DataError(f"{path}: {len(offset):,} offsets for {len(arrays['label']):,} labels; one more is needed.")
+        if offset.ndim != 1 or not len(offset) or offset.dtype.kind not in "iu":
+            raise DataError(
+                f"{path}: offset has the shape {offset.shape} and the type {offset.dtype}; a list of int64 is needed."
+            )
 
-        def decode(number: int, least: int) -> Image.Image:
-            return open_image(content[offset[number] : offset[number + 1]].tobytes(), least=least)
+        def encoded(number: int) -> bytes:
+            return bytes(content[offset[number] : offset[number + 1]].tobytes())
 
-        return Pack(_named(arrays["label"], arrays.get("classes")), decode)
-    if not {"x", "y"} <= arrays.keys():
+        pack = Pack(
+            len(offset) - 1,
+            lambda number, least: open_image(encoded(number), least=least),
+            encoded,
+            labels=classes,
+            names=names,
+        )
+    elif "x" in arrays:
+        images, notes = as_pixels(arrays["x"], str(path))
+        pack = _of_arrays(images, labels=classes, names=names, notes=notes)
+    else:
         raise DataError(
             f"{path} holds {', '.join(sorted(arrays)) or 'nothing'}; x (images) and y (classes) are needed, or jpeg, "
             "offset and label."
         )
-    images, notes = as_pixels(arrays["x"], str(path))
-    if len(images) != len(arrays["y"]):
-        raise DataError(f"{path} has {len(images):,} images and {len(arrays['y']):,} classes; as many are needed.")
-    return Pack(_named(arrays["y"], arrays.get("classes")), lambda number, least: _image(images[number]), notes)
+    if pack.labels is not None and len(pack.labels) != pack.count:
+        raise DataError(f"{path} has {pack.count:,} images and {len(pack.labels):,} classes; as many are needed.")
+    if pack.names is not None and len(pack.names) != pack.count:
+        raise DataError(f"{path} has {pack.count:,} images and {len(pack.names):,} names; as many are needed.")
+    return pack
+
+
+def _of_arrays(
+    images: np.ndarray[Any, Any],
+    *,
+    labels: list[str] | None,
+    names: list[str] | None = None,
+    notes: tuple[str, ...] = (),
+) -> Pack:
+    """Return images (N, H, W) or (N, H, W, 3) as a pack."""
+    return Pack(
+        len(images),
+        lambda number, least: Image.fromarray(np.ascontiguousarray(images[number])),
+        lambda number: images[number].tobytes(),
+        labels=labels,
+        names=names,
+        notes=notes,
+    )
 
 
 def as_pixels(values: np.ndarray[Any, Any], where: str) -> tuple[np.ndarray[Any, Any], tuple[str, ...]]:
@@ -205,10 +250,6 @@ def _named(numbers: np.ndarray[Any, Any], names: np.ndarray[Any, Any] | None) ->
     return [str(names[number]) for number in numbers.tolist()]
 
 
-def _image(pixels: np.ndarray[Any, Any]) -> Image.Image:
-    return Image.fromarray(np.ascontiguousarray(pixels))
-
-
 def _bytes(path: Path) -> bytes:
     return gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
 
@@ -223,7 +264,7 @@ def _idx(path: Path, labels_file: Path | None) -> Pack:
     labels = _idx_array(labels_file, dimensions=1)
     if len(labels) != len(images):
         raise DataError(f"{path} has {len(images):,} images and {labels_file.name} {len(labels):,} classes.")
-    return Pack([str(label) for label in labels.tolist()], lambda number, least: _image(images[number]))
+    return _of_arrays(images, labels=[str(label) for label in labels.tolist()])
 
 
 def _idx_array(path: Path, *, dimensions: int) -> np.ndarray[Any, Any]:
@@ -251,4 +292,4 @@ def _cifar(path: Path) -> Pack:
     if names is not None and len(numbers) and int(numbers.max()) >= len(names):
         raise DataError(f"{path} has the class {int(numbers.max())}, but {meta.name} only {len(names)} names.")
     labels = [names[number] if names else str(number) for number in numbers.tolist()]
-    return Pack(labels, lambda number, least: _image(images[number]))
+    return _of_arrays(images, labels=labels)

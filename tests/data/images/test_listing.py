@@ -126,7 +126,7 @@ def test_jpeg_bytes_with_offsets(tmp_path):
     np.savez(tmp_path / "set.npz", jpeg=content, offset=offset, label=labels, classes=np.array(["cat", "dog"]))
     same(listed(tmp_path, file="set.npz"))
     np.savez(tmp_path / "short.npz", jpeg=content, offset=offset[:-1], label=labels)
-    with pytest.raises(DataError, match="one more is needed"):
+    with pytest.raises(DataError, match="5 images and 6 classes; as many"):
         listed(tmp_path, file="short.npz")
 
 

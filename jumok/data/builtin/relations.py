@@ -1,0 +1,154 @@
+"""The built-in set `shapes` with captions = "relations": one to five objects, said from left to right.
+
+number → seeded draw → RelationScene: objects from left to right → image, boxes, caption; caption → parse → objects
+
+    a small red circle at the top left, above a large blue star at the middle centre, left of a small green cross at …
+
+A caption says all that can be asked of an image and follows from it alone, so that a perfect model can be perfect:
+no centre is near a border between thirds, the order from left to right is clear, and so is each relation.
+"""
+
+import random
+import re
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import pairwise
+
+from PIL import Image
+
+from jumok.config import Split
+from jumok.data.builtin import shapes
+from jumok.data.builtin.shapes import COLOURS, FORMS, Thing
+
+SIZES = {"small": (0.15, 0.19), "large": (0.27, 0.33)}  # of the image's side
+DEFAULT_SIZES: dict[Split, int] = {"train": 20_000, "val": 1000, "test": 1000}
+SIDE = 64
+MOST = 5  # objects of a scene
+BORDER = 0.02  # of the image's side that stays empty all around, and around each object
+MARGIN = (
+    0.04  # from a centre to a border between thirds; between the centres of two objects; by which a relation is clear
+)
+ROWS, COLUMNS = ("top", "middle", "bottom"), ("left", "centre", "right")
+RELATIONS = ("left of", "above", "below")
+
+_THING = (
+    rf"a (?P<size>{'|'.join(SIZES)}) (?P<colour>{'|'.join(COLOURS)}) (?P<form>{'|'.join(FORMS)})"
+    rf" at the (?P<place>(?:{'|'.join(ROWS)}) (?:{'|'.join(COLUMNS)}))"
+)
+_FIRST = re.compile(_THING)
+_NEXT = re.compile(rf" (?P<relation>{'|'.join(RELATIONS)}) {_THING}")
+
+
+@dataclass(frozen=True)
+class Described:
+    """An object as a caption describes it."""
+
+    size: str
+    colour: str
+    form: str
+    place: str  # one of nine: top left, …, bottom right
+    relation: str = field(default="", compare=False)  # of the object before to this one; none before the first
+
+
+@dataclass(frozen=True)
+class RelationScene:
+    """What is to be drawn and said."""
+
+    things: tuple[Thing, ...]  # from left to right
+    background: int
+
+    @property
+    def described(self) -> list[Described]:
+        """The objects as the caption describes them."""
+        before = [None, *self.things]
+        return [
+            Described(thing.size, thing.colour, thing.form, place(thing), relation(left, thing) if left else "")
+            for left, thing in zip(before, self.things, strict=False)
+        ]
+
+    @property
+    def caption(self) -> str:
+        """The scene in a sentence."""
+        clauses = [f"a {said.size} {said.colour} {said.form} at the {said.place}" for said in self.described]
+        relations = [f", {said.relation} " for said in self.described[1:]]
+        return "".join(part for pair in zip(["", *relations], clauses, strict=True) for part in pair)
+
+
+def place(thing: Thing) -> str:
+    """Return which of the nine parts of the image an object's centre is in."""
+    x, y = _centre(thing)
+    return f"{ROWS[min(int(y * 3), 2)]} {COLUMNS[min(int(x * 3), 2)]}"
+
+
+def relation(left: Thing, right: Thing) -> str:
+    """Return how an object stands to the next one on its right: along the axis on which they are farther apart."""
+    (x, y), (next_x, next_y) = _centre(left), _centre(right)
+    if abs(next_y - y) <= next_x - x:
+        return "left of"
+    return "above" if next_y > y else "below"
+
+
+def parse(caption: str) -> list[Described] | None:
+    """Return the objects that a caption describes, or None where it is no sentence of this grammar."""
+    text = " ".join(re.sub(r"[,.]", " ", caption).lower().split())
+    found = _FIRST.match(text)
+    things = []
+    while found:
+        things.append(Described(**found.groupdict()))
+        if found.end() == len(text):
+            return things
+        found = _NEXT.match(text, found.end())
+    return None
+
+
+@lru_cache(maxsize=4096)
+def scene(split: Split, number: int, seed: int = 1) -> RelationScene:
+    """Return scene number of a split: a pure function of its arguments."""
+    generator = random.Random(f"relations {split} {seed} {number}")
+    wanted = generator.randint(1, MOST)
+    while True:
+        things = _placed(generator, wanted)
+        if things and all(_is_clear(left, right) for left, right in pairwise(things)):
+            return RelationScene(tuple(things), generator.randrange(*shapes.BACKGROUND))
+
+
+def draw(found: RelationScene, side: int = SIDE) -> Image.Image:
+    """Return the image of a scene, side × side pixels."""
+    return shapes.draw(shapes.Scene(found.things, found.background), side)
+
+
+def _placed(generator: random.Random, wanted: int) -> list[Thing]:
+    """Return so many objects that do not touch, from left to right; none where there was no room for all."""
+    things: list[Thing] = []
+    for _ in range(40 * wanted):
+        size = generator.choice(list(SIZES))
+        side = generator.uniform(*SIZES[size])
+        left, upper = (generator.uniform(BORDER, 1 - BORDER - side) for _ in range(2))
+        thing = Thing(
+            generator.choice(FORMS), generator.choice(list(COLOURS)), size, (left, upper, left + side, upper + side)
+        )
+        if _is_free(thing, things):
+            things.append(thing)
+        if len(things) == wanted:
+            return sorted(things, key=_centre)
+    return []
+
+
+def _is_free(thing: Thing, others: list[Thing]) -> bool:
+    (x, y), (left, upper, right, lower) = _centre(thing), thing.box
+    room = (left - BORDER, upper - BORDER, right + BORDER, lower + BORDER)
+    near_a_border = any(abs(value - third) < MARGIN for value in (x, y) for third in (1 / 3, 2 / 3))
+    return not near_a_border and all(
+        shapes.apart(room, other.box) and abs(x - _centre(other)[0]) >= MARGIN for other in others
+    )
+
+
+def _is_clear(left: Thing, right: Thing) -> bool:
+    """Return whether two neighbours are clearly farther apart on one axis than on the other."""
+    (x, y), (next_x, next_y) = _centre(left), _centre(right)
+    return abs(abs(next_y - y) - (next_x - x)) >= MARGIN
+
+
+def _centre(thing: Thing) -> tuple[float, float]:
+    left, upper, right, lower = thing.box
+    return (left + right) / 2, (upper + lower) / 2

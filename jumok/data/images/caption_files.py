@@ -1,0 +1,264 @@
+"""Where captions come from: tables, COCO's and Karpathy's JSON, Flickr8k's text, lists by name or in order.
+
+CaptionFiles (of a recipe) → find → rows: an image's name or number, its captions, its split → those of the split,
+    gathered by image → found in a folder or in an .npz → CaptionListing
+No image is opened here. What is wrong with a file is a DataError; images that are missing are kept by name and told.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from jumok.config import CaptionFiles
+from jumok.data.files import Find, read_lines
+from jumok.data.images.listing import SUFFIXES, ImageEntry
+from jumok.data.images.places import ImagePlace, open_place
+from jumok.data.tables import NAMED_SUFFIXES, TABLE_SUFFIXES, is_table, read_values, values_of
+from jumok.errors import ConfigError, DataError, are, counted
+
+NAMED = 5  # missing images that are named; the rest are counted
+FLICKR_LINE = re.compile(r"(.+?)#\d+\t(.*)", re.DOTALL)  # 1000268201_693b08cb0e.jpg#0 → A child in a pink dress …
+COUNTED_AS = {"restval": "train"}  # Karpathy's images of COCO's val that everybody trains on
+
+Place = tuple[Path, int]  # of an image: its file, and its number there
+
+
+@dataclass(frozen=True)
+class CaptionedImage:
+    """An image that has not been opened yet, and what its captions say."""
+
+    image: ImageEntry
+    captions: tuple[str, ...] = ()
+
+
+@dataclass
+class CaptionListing:
+    """The images of one file of captions."""
+
+    items: list[CaptionedImage] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)  # names of images that are not there
+    unnamed: dict[Place, str] = field(default_factory=dict)  # names of images that no caption of the file is of
+    notes: list[str] = field(default_factory=list)
+
+
+class Row(NamedTuple):
+    """Some captions of an image; an image has one row or several."""
+
+    image: str | int  # its name, or its place where images have none
+    captions: list[str]
+    split: str = ""
+
+
+def read_captions(files: CaptionFiles, find: Find) -> CaptionListing:
+    """Return the images of a file that are there, each once, with all of its captions."""
+    path = find(files.file)
+    images = open_place(find(files.images) if files.images else path.parent, whole=bool(files.images))
+    chosen = _Chosen(files, find)
+    captions: dict[str | int, list[str]] = {}
+    others: set[str | int] = set()
+    for row in _rows(path, files, images):
+        if row in chosen:
+            captions.setdefault(row.image, []).extend(row.captions)
+        else:
+            others.add(row.image)
+    if not captions:
+        raise DataError(f"{path} holds no captions{chosen.told}.")
+    listing = CaptionListing(notes=list(images.notes))
+    entries: dict[Place, ImageEntry] = {}
+    gathered: dict[Place, list[str]] = {}  # one image may be named in two ways
+    for name, texts in captions.items():
+        entry = images.find(name)
+        if entry is None:
+            listing.missing.append(str(name))
+        else:
+            entries.setdefault(entry.place, entry)
+            gathered.setdefault(entry.place, []).extend(texts)
+    if not gathered:
+        raise DataError(
+            f"none of the {counted(len(captions), 'image')} that {path} names {are(len(captions))} in {images.path}: "
+            f"{_some(listing.missing)}; set images to their folder, or to an .npz of them."
+        )
+    if listing.missing:
+        listing.notes.append(
+            f"{len(listing.missing):,} of {len(captions):,} images that {path.name} names "
+            f"{are(len(listing.missing))} missing in {images.path}: {_some(listing.missing)}"
+        )
+    listing.items = [CaptionedImage(entries[place], tuple(texts)) for place, texts in gathered.items()]
+    known = gathered.keys() | {entry.place for entry in map(images.find, others) if entry}
+    listing.unnamed = {entry.place: entry.name for entry in images.all if entry.place not in known}
+    return listing
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:NAMED]) + (", …" if len(names) > NAMED else "")
+
+
+class _Chosen:
+    """The rows of the wanted split: those that say so, or whose image a list of names has."""
+
+    def __init__(self, files: CaptionFiles, find: Find) -> None:
+        self.split, self.seen = files.split, dict[str, None]()
+        self.names: set[str] | None = None
+        if files.split.lower().removesuffix(".gz").endswith(".txt"):
+            self.names = {line.strip() for line in read_lines(find(files.split))}
+
+    def __contains__(self, row: object) -> bool:
+        assert isinstance(row, Row)
+        if self.names is not None:
+            return str(row.image) in self.names or Path(str(row.image)).name in self.names
+        self.seen[row.split] = None
+        return not self.split or self.split in (row.split, COUNTED_AS.get(row.split))
+
+    @property
+    def told(self) -> str:
+        """What was looked for in vain."""
+        if self.names is not None:
+            return f" of the {len(self.names):,} images that {self.split} names"
+        if not self.split:
+            return ""
+        return f" of the split {self.split!r}; it has {', '.join(filter(None, self.seen)) or 'no splits'}"
+
+
+# --- rows of each format
+
+
+def _rows(path: Path, files: CaptionFiles, images: ImagePlace) -> Iterator[Row]:
+    name = path.name.lower().removesuffix(".gz")
+    if path.is_dir():
+        raise DataError(f"{path} is a folder; file is that of the captions, images the folder of the images.")
+    if is_table(path):
+        return _table_rows(path, files, images)
+    if name.endswith(".json"):
+        return _json_rows(path, files, images)
+    return _flickr_rows(path)
+
+
+def _table_rows(path: Path, files: CaptionFiles, images: ImagePlace) -> Iterator[Row]:
+    columns = {"image": files.image, "caption": files.caption}
+    if files.split_column != "":
+        columns["split_column"] = files.split_column
+    elif files.split and not files.split.lower().removesuffix(".gz").endswith(".txt"):
+        raise ConfigError(f"{files.file}: split = '{files.split}' needs split_column, the column that holds it")
+    may_have_header = not path.name.lower().removesuffix(".gz").endswith(NAMED_SUFFIXES) and not any(
+        isinstance(column, str) for column in columns.values()
+    )
+    for number, (image, caption, *split) in read_values(path, columns):
+        if may_have_header:
+            may_have_header = False
+            if Path(image).suffix.lower() not in SUFFIXES and images.find(image) is None:
+                continue  # image,caption
+        where = f"{path} line {number:,}"
+        yield Row(_name(image, where), _captions(caption, where), str(split[0]) if split else "")
+
+
+def _flickr_rows(path: Path) -> Iterator[Row]:
+    for number, line in enumerate(read_lines(path), start=1):
+        if not line.strip():
+            continue
+        found = FLICKR_LINE.fullmatch(line)
+        if found is None:
+            raise DataError(
+                f"{path} line {number:,} is no caption as Flickr8k writes it (name.jpg#0, a tab, the caption): "
+                f"{line[:60]!r}. Is it a table? Then let its name end in {', '.join(TABLE_SUFFIXES)} (or .gz)."
+            )
+        yield Row(found[1], [found[2]])
+
+
+def _json_rows(path: Path, files: CaptionFiles, images: ImagePlace) -> Iterator[Row]:
+    try:
+        content = json.loads("\n".join(read_lines(path)))
+    except (ValueError, RecursionError) as error:
+        raise DataError(
+            f"{path} is no JSON ({str(error)[:80]}); write it again. One object per line is .jsonl."
+        ) from None
+    if isinstance(content, list):
+        return _listed(path, content, files, images)
+    if not isinstance(content, dict):
+        raise DataError(f"{path} holds {type(content).__name__}; lists of captions by image are needed.")
+    if isinstance(content.get("annotations"), list):
+        return _coco(path, content)
+    if isinstance(content.get("images"), list) and all(isinstance(image, dict) for image in content["images"]):
+        return _karpathy(path, content["images"])
+    return (Row(name, _captions(captions, f"{path}, {name}")) for name, captions in content.items())
+
+
+def _coco(path: Path, content: dict[str, Any]) -> Iterator[Row]:
+    """Read COCO's captions: images have ids and file names, annotations ids and captions."""
+    images = content.get("images")
+    names = {
+        str(image.get("id")): str(image.get("file_name", image.get("id")))
+        for image in (images if isinstance(images, list) else [])
+        if isinstance(image, dict)
+    }
+    for number, annotation in enumerate(content["annotations"], start=1):
+        where = f"{path} annotation {number:,}"
+        if not isinstance(annotation, dict) or not {"image_id", "caption"} <= annotation.keys():
+            raise DataError(
+                f"{where} has no image_id and caption: {str(annotation)[:60]}; is it COCO's file of captions?"
+            )
+        image = str(annotation["image_id"])
+        yield Row(names.get(image, image), _captions(annotation["caption"], where))
+
+
+def _karpathy(path: Path, images: Sequence[dict[str, Any]]) -> Iterator[Row]:
+    """Read Karpathy's split file: images with their folder, split and sentences."""
+    for number, image in enumerate(images, start=1):
+        where = f"{path} image {number:,}"
+        sentences = image.get("sentences")
+        if "filename" not in image or not isinstance(sentences, list):
+            raise DataError(f"{where} has no filename and sentences: {str(image)[:60]}; is it Karpathy's split file?")
+        folder = image.get("filepath")
+        name = _name(image["filename"], where)
+        captions = [text for said in sentences for text in _captions(_raw(said), where)]
+        yield Row(
+            f"{folder}/{name}" if isinstance(folder, str) and folder else name, captions, str(image.get("split", ""))
+        )
+
+
+def _raw(sentence: Any) -> Any:
+    """Return the text of one of Karpathy's sentences: raw, or its tokens."""
+    if not isinstance(sentence, dict):
+        return sentence
+    tokens = sentence.get("tokens")
+    return sentence.get("raw", " ".join(map(str, tokens)) if isinstance(tokens, list) else None)
+
+
+def _listed(path: Path, content: list[Any], files: CaptionFiles, images: ImagePlace) -> Iterator[Row]:
+    """Read a list: in the order of images that have no names, else objects that name them."""
+    in_order = images.nameless is not None
+    if in_order and len(content) != images.nameless:
+        raise DataError(
+            f"{path} has {len(content):,} entries for the {images.nameless:,} images of {images.path}; as many are needed."
+        )
+    for number, said in enumerate(content, start=1):
+        where = f"{path} entry {number:,}"
+        if in_order:
+            value = values_of(said, {"caption": files.caption}, Path(where))[0] if isinstance(said, dict) else said
+            yield Row(number - 1, _captions(value, where))
+        elif isinstance(said, dict):
+            image, caption = values_of(said, {"image": files.image, "caption": files.caption}, Path(where))
+            yield Row(_name(image, where), _captions(caption, where))
+        else:
+            raise DataError(
+                f"{where} does not say which image it describes: {str(said)[:60]}; an object that names it is needed."
+            )
+
+
+def _name(value: Any, where: str) -> str:
+    if isinstance(value, str | int) and not isinstance(value, bool) and str(value).strip():
+        return str(value).strip()
+    raise DataError(f"{where} names no image: {str(value)[:60]!r}; the name of its file is needed.")
+
+
+def _captions(value: Any, where: str) -> list[str]:
+    """Return a caption or a list of them; nothing at all is an empty caption, which is counted later."""
+    if isinstance(value, list):
+        return [text for part in value for text in _captions(part, where)]
+    if value is None:
+        return [""]
+    if isinstance(value, str | int | float) and not isinstance(value, bool):
+        return [str(value)]
+    raise DataError(f"{where} holds {type(value).__name__} {str(value)[:40]!r}; a caption or a list of them is needed.")

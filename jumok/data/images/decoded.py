@@ -1,0 +1,94 @@
+"""Entries decoded into stores of the cache, whatever is said of the images: what classes and captions share.
+
+entries → what tells their content → key of the cache → ImageStore
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from PIL import Image
+
+from jumok.cache import cache_key, cached_folder
+from jumok.config import Split
+from jumok.data.builtin import relations, shapes
+from jumok.data.corpora import ProgressCallback
+from jumok.data.files import content_hash
+from jumok.data.images.decode import BrokenImageError
+from jumok.data.images.image_store import ImageStore, build_image_store
+from jumok.data.images.listing import ImageEntry, load_entry
+from jumok.errors import DataError
+
+FORMAT = 2  # of decoded images in the cache
+TRIED = 50  # images opened to find out their size and channels
+
+
+class DecodedImages:
+    """The decoded images of entries, each store made once; files are looked at once."""
+
+    def __init__(self, built_in: str, fit: str, progress: ProgressCallback) -> None:
+        """Draw the entries of a built-in set, or decode those of files where its name is empty."""
+        self.built_in, self.fit, self.progress = built_in, fit, progress
+        self._facts: dict[Path, object] = {}  # what tells the content of each file
+
+    def store(self, entries: Sequence[ImageEntry], size: int, channels: int) -> ImageStore:
+        """Return the decoded images of entries, whatever is said of them."""
+
+        def build(folder: Path) -> None:
+            build_image_store(
+                entries,
+                folder,
+                size=size,
+                channels=channels,
+                fit=self.fit,
+                progress=lambda done: self.progress("decoding images", done),
+                draw=draw_built_in if self.built_in else load_entry,
+            )
+
+        made_of = [self.built_in, self.fit, size, channels, [], self.content(entries)]
+        return ImageStore(cached_folder(cache_key("images", *made_of, format=FORMAT), build))
+
+    def content(self, entries: Sequence[ImageEntry]) -> object:
+        """Return what changes when the images of entries do; what is said of them does not count."""
+        for entry in entries:
+            if entry.source not in self._facts:
+                self._facts[entry.source] = str(entry.source) if self.built_in else _facts_of(entry)
+        return [[self._facts[entry.source], entry.name, entry.number] for entry in entries]
+
+
+def open_some(entries: Sequence[ImageEntry]) -> Iterator[Image.Image]:
+    """Yield those of the first images that can be opened; none at all is a DataError."""
+    why, opened = "", False
+    for entry in entries[:TRIED]:
+        try:
+            yield load_entry(entry)
+            opened = True
+        except BrokenImageError as error:
+            why = f"{entry.name}: {error}"
+    if not opened:
+        raise DataError(f"none of the first {TRIED} images can be opened; {why}.")
+
+
+def built_in_caption(entry: ImageEntry) -> str:
+    """Return the sentence about an entry of a built-in set."""
+    split: Split = entry.source.name  # type: ignore[assignment]
+    grammar = relations if entry.source.parent.name == "relations" else shapes
+    return str(grammar.scene(split, entry.number).caption)
+
+
+def draw_built_in(entry: ImageEntry, *, least: int = 0) -> Image.Image:
+    """Return the image of an entry of a built-in set: of shapes, or of its second grammar."""
+    split: Split = entry.source.name  # type: ignore[assignment]
+    if entry.source.parent.name == "relations":
+        return relations.draw(relations.scene(split, entry.number), max(least, 1))
+    return shapes.draw(shapes.scene(split, entry.number), max(least, 1))
+
+
+def _facts_of(entry: ImageEntry) -> object:
+    """Return what tells a file's content: a hash where many images are in it, size and time where it is one."""
+    if entry.number >= 0:
+        return content_hash([entry.source])
+    try:
+        status = entry.source.stat()
+    except OSError:
+        return None  # a missing image is a broken one
+    return [status.st_size, status.st_mtime_ns]
