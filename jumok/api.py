@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from jumok.lens.image_page import make_image_page
     from jumok.predictors.alignment import Alignment, alignment_of
     from jumok.predictors.base import AnyPredictor, Notice, Predictor, ScoringProgress
-    from jumok.predictors.caption_explanation import CaptionExplanation
+    from jumok.predictors.caption_explanation import CaptionExplanation, WordHeat, word_heat_of
     from jumok.predictors.captioner import CaptionWriter
     from jumok.predictors.classifier import Classifier, Verdict
     from jumok.predictors.explaining import Look
@@ -82,6 +82,7 @@ __all__ = [
     "TokenWorth",
     "Translator",
     "Verdict",
+    "WordHeat",
     "Writer",
     "alignment_of",
     "check",
@@ -108,6 +109,7 @@ __all__ = [
     "sample_images",
     "sample_texts",
     "train",
+    "word_heat_of",
 ]
 
 # Where a name is at home that only passes through here.
@@ -120,7 +122,7 @@ _HOMES = {
     "jumok.lens.image_page": ("make_image_page",),
     "jumok.predictors.alignment": ("Alignment", "alignment_of"),
     "jumok.predictors.base": ("AnyPredictor", "Notice", "Predictor"),
-    "jumok.predictors.caption_explanation": ("CaptionExplanation",),
+    "jumok.predictors.caption_explanation": ("CaptionExplanation", "WordHeat", "word_heat_of"),
     "jumok.predictors.captioner": ("CaptionWriter",),
     "jumok.predictors.classifier": ("Classifier", "Verdict"),
     "jumok.predictors.explaining": ("Look",),

@@ -19,7 +19,9 @@ def look(
     ),
     to: str = typer.Option("", "--to", help="The target language of a run that has several."),
     target: str | None = typer.Option(
-        None, "--target", help="Look at this instead of the model's own: a translation, a continuation, a class, a caption."
+        None,
+        "--target",
+        help="Look at this instead of the model's own: a translation, a continuation, a class, a caption.",
     ),
     kind: str = typer.Option(
         "", "--kind", help="cross or recurrent (output looks at source: the default), encoder, decoder; window (Swin)."

@@ -12,7 +12,7 @@ from jumok.cli.look_page import Wanted, save_page
 from jumok.cli.look_text import tell_choices, tell_worth
 
 if TYPE_CHECKING:
-    from jumok.api import CaptionExplanation, Look
+    from jumok.api import Alignment, CaptionExplanation, Look, WordHeat
 
 
 def look_at_caption(runs: Mapping[str, str], image: str, wanted: Wanted, asked: "Look", *, words: bool | None) -> None:
@@ -33,17 +33,14 @@ def look_at_caption(runs: Mapping[str, str], image: str, wanted: Wanted, asked: 
 
 def show(explanation: "CaptionExplanation", image: str, wanted: Wanted, *, name: str = "") -> None:
     """Show one run's maps in the terminal or as a PNG, or print its numbers; name it where there are several."""
-    found = None  # looked for first: a layer that is not there is refused before anything is printed
-    if explanation.record.kinds:
-        choice = {"kind": wanted.kind, "layer": wanted.layer, "head": wanted.head}
-        is_over_image = explanation.is_over_image(wanted.kind)
-        found = explanation.word_heat(**choice) if is_over_image else explanation.alignment(**choice)
+    found = _chosen(explanation, wanted)  # first: a layer that is not there is refused before anything is printed
     if wanted.as_json:
-        typer.echo(json.dumps(_as_json(explanation, wanted, name=name), ensure_ascii=False))
+        told = ({"run": name} if name else {}) | explanation.to_dict() | _weights(explanation, found)
+        typer.echo(json.dumps(told, ensure_ascii=False))
         return
     console = standard_console()
     if name:
-        console.print(f"[{name}]", soft_wrap=True)
+        console.print(f"[{name}]", markup=False, soft_wrap=True)
     console.print(f"{one_line(image)}  →  {one_line(explanation.answer.text)}", soft_wrap=True)
     if found is None:
         say(explanation.note)
@@ -58,17 +55,22 @@ def show(explanation: "CaptionExplanation", image: str, wanted: Wanted, *, name:
         tell_worth(explanation.worth)
 
 
-def _as_json(explanation: "CaptionExplanation", wanted: Wanted, *, name: str) -> dict[str, Any]:
-    """Return caption, probabilities and weights: of each word, row by row of the image."""
-    told: dict[str, Any] = {"run": name} if name else {}
-    told |= explanation.to_dict()
+def _chosen(explanation: "CaptionExplanation", wanted: Wanted) -> "WordHeat | Alignment | None":
+    """Return the maps of words over the image, or where words looked at words; None without attention."""
     if not explanation.record.kinds:
-        return told | {"weights": None, "note": explanation.note}
-    choice = {"kind": wanted.kind, "layer": wanted.layer, "head": wanted.head}
+        return None
     if explanation.is_over_image(wanted.kind):
-        heat = explanation.word_heat(**choice)
-        told |= {"words": heat.words, "grid": list(heat.heat.shape[1:]), "weights": heat.heat.tolist(), "what": heat.title}
-    else:
-        found = explanation.alignment(**choice)
-        told |= {"queries": found.queries, "keys": found.keys, "weights": found.weights.tolist(), "what": found.title}
-    return told | {"warnings": list(explanation.warnings)}
+        return explanation.word_heat(kind=wanted.kind, layer=wanted.layer, head=wanted.head)
+    return explanation.alignment(kind=wanted.kind, layer=wanted.layer, head=wanted.head)
+
+
+def _weights(explanation: "CaptionExplanation", found: "WordHeat | Alignment | None") -> dict[str, Any]:
+    """Return the chosen weights as JSON has them: of each word, row by row of the image."""
+    from jumok import api
+
+    if found is None:
+        return {"weights": None, "note": explanation.note}
+    shared = {"what": found.title, "warnings": list(explanation.warnings)}
+    if isinstance(found, api.Alignment):
+        return {"queries": found.queries, "keys": found.keys, "weights": found.weights.tolist(), **shared}
+    return {"words": found.words, "grid": list(found.heat.shape[1:]), "weights": found.heat.tolist(), **shared}

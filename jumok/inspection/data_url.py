@@ -22,6 +22,11 @@ def as_data_url(pixels: np.ndarray[Any, Any], *, exact: int = EXACT, longest: in
     return whole if len(whole) <= exact else min(whole, _encoded(image, "jpeg", quality=90), key=len)
 
 
+def from_data_url(text: str) -> np.ndarray[Any, Any]:
+    """Return the pixels of an image that as_data_url wrote."""
+    return np.asarray(Image.open(io.BytesIO(base64.b64decode(text.partition(",")[2]))))
+
+
 def _encoded(image: Image.Image, kind: str, **options: Any) -> str:
     file = io.BytesIO()
     image.save(file, format=kind, **options)

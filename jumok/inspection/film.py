@@ -6,7 +6,11 @@ Frame  all shots of one step; lens/film.py keeps frames on disk and reads them b
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
+
+from jumok.inspection.data_url import from_data_url
 from jumok.inspection.pointing import distance_between_queries
 from jumok.inspection.record import AttentionMap, AttentionRecord
 
@@ -29,6 +33,11 @@ class Shot:
     def record(self) -> AttentionRecord:
         """The maps as a record."""
         return AttentionRecord(list(self.maps))
+
+    @property
+    def pixels(self) -> np.ndarray[Any, Any]:
+        """The image that a captioner described, (height, width, channels) or (height, width)."""
+        return from_data_url(self.image)
 
     @property
     def entropy(self) -> float:

@@ -94,4 +94,3 @@ def in_blocks(found: AttentionMap) -> AttentionMap:
     place = torch.arange(rows)[:, None] // side * grid[1] + torch.arange(columns) // side
     merged = found.merged(range(len(found.queries)), place.flatten().tolist())
     return replace(merged, queries=found.queries, keys=cell_labels(grid, 0), grid=grid)
-

@@ -47,7 +47,9 @@ class Look:
             refused["--target"] = "translations, continuations, classes and captions"
         for name in self.decoding:
             if name not in decoding:
-                refused[f"--{name.replace('_', '-')}"] = "translation and captions" if name == "beam" else "language models"
+                refused[f"--{name.replace('_', '-')}"] = (
+                    "translation and captions" if name == "beam" else "language models"
+                )
         for option, others in refused.items():
             raise ConfigError(f"{option} is for {others}; {run} {does}")
 

@@ -29,6 +29,7 @@ from jumok.nn.component import Component
 from jumok.nn.model import CaptionDecoder
 from jumok.tasks.base import Direction, Scores
 from jumok.tasks.caption_batches import CaptionBatches
+from jumok.tasks.caption_film import CaptionCamera, caption_probes
 from jumok.tasks.feature_maps import feature_maps, see
 from jumok.tasks.image_batches import normalise
 from jumok.tasks.losses import Loss
