@@ -20,14 +20,16 @@ from jumok.data.images.caption_corpora import CaptionCorpora
 from jumok.data.images.caption_store import CaptionStore
 from jumok.data.images.decode import Pixels
 from jumok.data.text.batching import padding_share
-from jumok.data.text.tokenizer import Tokenizer
+from jumok.data.text.tokenizer import UNKNOWN, Tokenizer
 from jumok.errors import ConfigError
 from jumok.evaluation.captions import score_captions
+from jumok.inspection.film import Shot
 from jumok.nn.batch import CaptionBatch
 from jumok.nn.component import Component
 from jumok.nn.model import CaptionDecoder
 from jumok.tasks.base import Direction, Scores
 from jumok.tasks.caption_batches import CaptionBatches
+from jumok.tasks.caption_film import CaptionCamera, caption_probes
 from jumok.tasks.caption_problems import caption_problems
 from jumok.tasks.feature_maps import feature_maps, see
 from jumok.tasks.image_batches import normalise
@@ -35,7 +37,7 @@ from jumok.tasks.losses import Loss
 from jumok.tasks.pairs import shifted
 from jumok.tasks.prepared import PendingBatch
 from jumok.tasks.survey import Lengths, Survey, unknown_share, vocabulary_problems
-from jumok.tasks.writing import WritingTask, perplexity, token_loss
+from jumok.tasks.writing import MARKS, WritingTask, perplexity, token_loss
 
 # B batch · T target · S cells of a map, or the side of an image · C channels
 
@@ -52,6 +54,7 @@ class ImageCaptioning(WritingTask[Captions, CaptionBatch, CaptionStore, Seen]):
     Data = CaptionData
     tokenizer_names = ("text",)
     filmed = True
+    marks = replace(MARKS, unknown=UNKNOWN)  # a caption that says [UNK] says nothing
     scores: Mapping[str, Direction] = {
         "loss": "smaller",
         "perplexity": "smaller",
@@ -292,3 +295,8 @@ class ImageCaptioning(WritingTask[Captions, CaptionBatch, CaptionStore, Seen]):
         )
         survey.problems += caption_problems(store, held_out)
         return survey
+
+    def camera(self, model: Captions, *, count: int) -> Callable[[Captions], tuple[Shot, ...]] | None:
+        """Return what shows where a model looks in so many val images; None where it does not look."""
+        probes = caption_probes(self.open_split("val"), count=count, limit=model.limit)
+        return CaptionCamera(self, probes) if probes and model.attends_to_source else None
