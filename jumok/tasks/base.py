@@ -105,8 +105,13 @@ class Task(ABC, Generic[ModelT, BatchT, StoreT]):
         """Return the recipe with what the model takes from the data: vocabulary sizes, classes, image sizes."""
 
     def initialise(self, model: ModelT) -> list[str]:
-        """Start weights from files where the recipe names some; return what was done, one line each."""
-        return []
+        """Start weights from files and components where the recipe names some; return what was done, one line each."""
+        notes = []
+        for name, config in self.recipe.model.components.items():
+            if not config.frozen:  # then a copy of it is a part of the model
+                self.components[name].start(model.get_submodule(name))
+                notes.append(f"the {name} starts from {config.run or config.name}")
+        return notes
 
     def check_fits(self, model: ModelT) -> None:
         """Refuse what cannot work before training starts."""

@@ -70,6 +70,7 @@ class WritingTask(Task[DecoderT, TargetT, StoreT], Generic[DecoderT, TargetT, St
 
     sections: ClassVar[tuple[str, ...]] = ("tokenizer", "decoding")
     unit = "target tokens"
+    marks: ClassVar[Marks] = MARKS
     rewarded = True
 
     @property
@@ -161,7 +162,7 @@ class WritingTask(Task[DecoderT, TargetT, StoreT], Generic[DecoderT, TargetT, St
             ],
             collate=self.collate_inputs(model),
             options=options,
-            marks=MARKS,
+            marks=self.marks,
             progress=progress,
             observed_extend=observed_extend(model) if options.coverage_penalty else None,
         )
