@@ -4,7 +4,7 @@ training   image, or what a frozen encoder saw in it, and one of its captions �
 answering  image → pixels → (frozen encoder → feature map) → WritingTask.answer → caption
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
@@ -197,7 +197,7 @@ class ImageCaptioning(WritingTask[Captions, CaptionBatch, CaptionStore, Seen]):
 
     def loss(self, model: Captions, batch: CaptionBatch, step: int) -> Loss:
         """Return the summed loss over the captions' tokens, with the doubly stochastic term where it is wanted."""
-        if not (model.training and model.doubly_stochastic):
+        if not (model.training and model.doubly_stochastic) or self.recipe.training.self_critical:
             return super().loss(model, batch, step)
         mask, smoothing = batch.target_mask, self.recipe.training.label_smoothing
         features, weights = model.features_and_weights(batch)
@@ -206,6 +206,11 @@ class ImageCaptioning(WritingTask[Captions, CaptionBatch, CaptionStore, Seen]):
         looked = (weights * mask[..., None]).sum(dim=1)  # (B, S): how much each cell got of all words
         term = ((1.0 - looked) ** 2).sum()
         return replace(loss, total=loss.total + model.doubly_stochastic * term)
+
+    def training_references(self) -> Iterable[list[list[int]]]:
+        """Yield all captions of each training image, as token ids."""
+        train = self.corpora.train
+        return ([train.captions[n].tolist() for n in train.numbers(image)] for image in range(len(train)))
 
     def references(self, batch: CaptionBatch) -> list[list[list[int]]]:
         """Return all captions of each row's image, as token ids: what a caption is rewarded by."""
