@@ -54,6 +54,7 @@ class Task(ABC, Generic[ModelT, BatchT, StoreT]):
     sections: ClassVar[tuple[str, ...]] = ()  # of a recipe that it uses beside data, model and training
     tokenizer_names: ClassVar[tuple[str, ...]] = ()  # a run keeps a file for each
     unit: ClassVar[str]  # what the loss is counted over
+    rewarded: ClassVar[bool] = False  # whether its answers are texts that training.self_critical can reward
     filmed: ClassVar[bool] = False  # whether a run's attention can be filmed at its evaluations
     recipe: Recipe
     corpora: Corpora[Any, StoreT]  # the data of the recipe
@@ -117,6 +118,10 @@ class Task(ABC, Generic[ModelT, BatchT, StoreT]):
         monitor = self.recipe.training.monitor
         if monitor not in self.scores:
             raise ConfigError(f"training.monitor = '{monitor}' is not among the scores: {', '.join(self.scores)}")
+        if self.recipe.training.self_critical and not self.rewarded:
+            raise ConfigError(
+                f"training.self_critical rewards written answers, and {self.recipe.task} has none; leave it out"
+            )
 
     @abstractmethod
     def batches(self) -> Stream[Pending[BatchT]]:

@@ -20,7 +20,7 @@ from jumok.data.images.caption_corpora import CaptionCorpora
 from jumok.data.images.caption_store import CaptionStore
 from jumok.data.images.decode import Pixels
 from jumok.data.text.batching import padding_share
-from jumok.data.text.tokenizer import Tokenizer
+from jumok.data.text.tokenizer import UNKNOWN, Tokenizer
 from jumok.errors import ConfigError
 from jumok.evaluation.captions import score_captions
 from jumok.nn.batch import CaptionBatch
@@ -34,7 +34,7 @@ from jumok.tasks.losses import Loss
 from jumok.tasks.pairs import shifted
 from jumok.tasks.prepared import PendingBatch
 from jumok.tasks.survey import Lengths, Survey, unknown_share, vocabulary_problems
-from jumok.tasks.writing import WritingTask, perplexity, token_loss
+from jumok.tasks.writing import MARKS, WritingTask, perplexity, token_loss
 
 # B batch · T target · S cells of a map, or the side of an image · C channels
 
@@ -51,6 +51,7 @@ class ImageCaptioning(WritingTask[Captions, CaptionBatch, CaptionStore, Seen]):
     Data = CaptionData
     tokenizer_names = ("text",)
     filmed = True
+    marks = replace(MARKS, unknown=UNKNOWN)  # a caption that says [UNK] says nothing
     scores: Mapping[str, Direction] = {
         "loss": "smaller",
         "perplexity": "smaller",
