@@ -14,10 +14,11 @@ import numpy as np
 import torch
 from PIL import Image
 
+from jumok.inspection.labels import cell_labels
 from jumok.inspection.record import AttentionMap
 from jumok.lens.heat import heat_of
 from jumok.lens.html import CLASS, Page, assemble_page, bits_for, describe_view
-from jumok.lens.image_view import ImageView, cell_labels
+from jumok.lens.image_view import ImageView
 from jumok.lens.layers import count_numbers, shown_layers
 from jumok.lens.packing import Packing
 from jumok.lens.view import Side, View

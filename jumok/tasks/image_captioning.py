@@ -23,11 +23,13 @@ from jumok.data.text.batching import padding_share
 from jumok.data.text.tokenizer import UNKNOWN, Tokenizer
 from jumok.errors import ConfigError
 from jumok.evaluation.captions import score_captions
+from jumok.inspection.film import Shot
 from jumok.nn.batch import CaptionBatch
 from jumok.nn.component import Component
 from jumok.nn.model import CaptionDecoder
 from jumok.tasks.base import Direction, Scores
 from jumok.tasks.caption_batches import CaptionBatches
+from jumok.tasks.caption_film import CaptionCamera, caption_probes
 from jumok.tasks.feature_maps import feature_maps, see
 from jumok.tasks.image_batches import normalise
 from jumok.tasks.losses import Loss
@@ -291,3 +293,8 @@ class ImageCaptioning(WritingTask[Captions, CaptionBatch, CaptionStore, Seen]):
             survey, kind=self.recipe.tokenizer.kind, wanted=self.recipe.tokenizer.vocabulary
         )
         return survey
+
+    def camera(self, model: Captions, *, count: int) -> Callable[[Captions], tuple[Shot, ...]] | None:
+        """Return what shows where a model looks in so many val images; None where it does not look."""
+        probes = caption_probes(self.open_split("val"), count=count, limit=model.limit)
+        return CaptionCamera(self, probes) if probes and model.attends_to_source else None
