@@ -191,3 +191,33 @@ def test_what_does_not_go_together_is_refused(recipe, tmp_path):
         api.prepare_job(recipe, out=tmp_path / "run", overrides=["training.teacher_forcing=0.5"])
     with pytest.raises(ConfigError, match="self_critical rewards written answers, and image-classification has none"):
         api.prepare_job("shapes-vit", out=tmp_path / "run", overrides=["training.self_critical=true"])
+
+
+CAPTIONS = """
+task = "image-captioning"
+[data]
+set = "shapes"
+captions = "relations"
+size = 16
+set_size = 40
+loaders = 0
+[tokenizer]
+kind = "word"
+[model]
+name = "captioner"
+width = 12
+doubly_stochastic = 0.5
+[training]
+steps = 2
+batch_size = 7
+self_critical = true
+log_every = 1
+evaluate_sentences = 3
+"""
+
+
+def test_captions_are_rewarded_by_all_captions_of_their_image(tmp_path):
+    (tmp_path / "captions.toml").write_text(CAPTIONS)
+    api.train(tmp_path / "captions.toml", out=tmp_path / "run", overrides=["training.workers=1"])
+    rows = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
+    assert [row["step"] for row in rows if "reward" in row] == [1, 2]
