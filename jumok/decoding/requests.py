@@ -25,11 +25,13 @@ class Marks:
     end: int
     pad: int
     writes_start: bool = False  # whether the start token is an ordinary token of the text, which may be written
+    unknown: int | None = None  # the token of unknown words, where it may be read but never written
 
     @property
     def never(self) -> list[int]:
         """Tokens that no hypothesis may write; the end stays allowed, also for models that start with it."""
-        return sorted({self.pad if self.writes_start else self.start, self.pad} - {self.end})
+        hidden = {self.pad} if self.unknown is None else {self.pad, self.unknown}
+        return sorted((hidden if self.writes_start else hidden | {self.start}) - {self.end})
 
 
 @dataclass(frozen=True)

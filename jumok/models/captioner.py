@@ -29,7 +29,7 @@ from jumok.nn.dropout import Dropout
 from jumok.nn.embeddings import Embedding
 from jumok.nn.feedforward import Activation
 from jumok.nn.images import enlarged
-from jumok.nn.model import CaptionDecoder, ImageReader, Memory, StateT
+from jumok.nn.model import CaptionDecoder, ImageReader, Memory, OwnRate, StateT
 from jumok.nn.norms import LayerNorm
 from jumok.nn.patches import GridPositions
 from jumok.nn.positions import Positions
@@ -145,6 +145,12 @@ class Captioner(CaptionDecoder[StateT]):
     def attends_to_source(self) -> bool:
         """Whether words look at cells of the image."""
         return self.config.attends_to_source
+
+    @property
+    def own_rates(self) -> tuple[OwnRate, ...]:
+        """The encoder's, where a pretrained one is finetuned."""
+        own = self.config.encoder
+        return (OwnRate("encoder.", own.finetune_rate, own.finetune_after),) if own.finetune else ()
 
     @property
     def doubly_stochastic(self) -> float:

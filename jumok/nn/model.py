@@ -23,6 +23,14 @@ from jumok.nn.recording import recorder_for
 BatchT = TypeVar("BatchT")
 
 
+class OwnRate(NamedTuple):
+    """How a part of a model learns that was trained before: more slowly, and not from the first step on."""
+
+    prefix: str  # of its parameters' names
+    share: float  # of the learning rate
+    after: int  # steps in which it rests
+
+
 class Model(nn.Module, ABC, Generic[BatchT]):
     """What every model has: a configuration that it is made of, features, and a projection of them to logits."""
 
@@ -54,6 +62,11 @@ class Model(nn.Module, ABC, Generic[BatchT]):
     def embedding_tables(self) -> dict[str, nn.Embedding]:
         """The tables of token vectors by side (source, target), where files of vectors can be loaded into them."""
         return {}
+
+    @property
+    def own_rates(self) -> tuple[OwnRate, ...]:
+        """The parts that have a learning rate of their own."""
+        return ()
 
     @property
     def device(self) -> torch.device:

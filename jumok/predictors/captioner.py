@@ -15,7 +15,9 @@ from jumok.config import CaptionFiles, DecodingConfig
 from jumok.data.images.caption_store import CaptionStore
 from jumok.data.images.decode import Pixels
 from jumok.errors import ConfigError, DataError
+from jumok.evaluation.caption_floors import floors
 from jumok.evaluation.captions import score_captions
+from jumok.evaluation.scenes import score_scenes
 from jumok.nn.model import CaptionDecoder
 from jumok.nn.threads import one_thread
 from jumok.predictors.base import Advance, ModelPredictor, Notice, Warn, ignore_notice, ignore_progress
@@ -223,13 +225,29 @@ class CaptionWriter(ModelPredictor[ImageCaptioning, CaptionDecoder[Any], Caption
         return [answers[0].text for answers in found]
 
     def score(self, store: CaptionStore, options: DecodingConfig, progress: Advance) -> Scores:
-        """Return CIDEr-D and others of a store's images, and the floors beside them."""
+        """Return CIDEr-D and others of a store's images, and what they must be seen beside."""
         references = [store.texts(number) for number in range(len(store))]
         written = self.write(store, options, progress)
         loss = self.task.mean_loss(self.model, store)
-        return {
+        scores = {
             **score_captions(written, references).to_dict(),
+            "with_punctuation": score_captions(written, references, punctuation=True).to_dict(),
+            "distinct_references": len({text for texts in references for text in texts}),
+            "broken": store.images.broken,
             "loss": loss,
             "perplexity": perplexity(loss),
+            "floors": self._floors(store, references),
             "decoding": options.model_dump(),
         }
+        drawn = self.task.drawn(store)
+        return scores if drawn is None else scores | {"objects": score_scenes(self.task.said(written), drawn).to_dict()}
+
+    def _floors(self, store: CaptionStore, references: list[list[str]]) -> Scores:
+        """Return the scores of captions that need no captioner; those made of training data only where it is there."""
+        try:
+            train = self.task.corpora.train
+        except DataError:
+            return floors(references, [])
+        captions = [train.texts(number) for number in range(len(train))]
+        vectors, train_vectors = (self.task.vectors(one) for one in (store, train))
+        return floors(references, captions, features=vectors, train_features=train_vectors)

@@ -54,6 +54,7 @@ class Task(ABC, Generic[ModelT, BatchT, StoreT]):
     sections: ClassVar[tuple[str, ...]] = ()  # of a recipe that it uses beside data, model and training
     tokenizer_names: ClassVar[tuple[str, ...]] = ()  # a run keeps a file for each
     unit: ClassVar[str]  # what the loss is counted over
+    rewarded: ClassVar[bool] = False  # whether its answers are texts that training.self_critical can reward
     filmed: ClassVar[bool] = False  # whether a run's attention can be filmed at its evaluations
     recipe: Recipe
     corpora: Corpora[Any, StoreT]  # the data of the recipe
@@ -104,14 +105,23 @@ class Task(ABC, Generic[ModelT, BatchT, StoreT]):
         """Return the recipe with what the model takes from the data: vocabulary sizes, classes, image sizes."""
 
     def initialise(self, model: ModelT) -> list[str]:
-        """Start weights from files where the recipe names some; return what was done, one line each."""
-        return []
+        """Start weights from files and components where the recipe names some; return what was done, one line each."""
+        notes = []
+        for name, config in self.recipe.model.components.items():
+            if not config.frozen:  # then a copy of it is a part of the model
+                self.components[name].start(model.get_submodule(name))
+                notes.append(f"the {name} starts from {config.run or config.name}")
+        return notes
 
     def check_fits(self, model: ModelT) -> None:
         """Refuse what cannot work before training starts."""
         monitor = self.recipe.training.monitor
         if monitor not in self.scores:
             raise ConfigError(f"training.monitor = '{monitor}' is not among the scores: {', '.join(self.scores)}")
+        if self.recipe.training.self_critical and not self.rewarded:
+            raise ConfigError(
+                f"training.self_critical rewards written answers, and {self.recipe.task} has none; leave it out"
+            )
 
     @abstractmethod
     def batches(self) -> Stream[Pending[BatchT]]:

@@ -4,23 +4,25 @@ training   image, or what a frozen encoder saw in it, and one of its captions �
 answering  image → pixels → (frozen encoder → feature map) → WritingTask.answer → caption
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from numpy.typing import NDArray
 
 from jumok.config import CaptionData, DecodingConfig
 from jumok.config.recipe import Recipe
+from jumok.data.builtin.relations import Described, parse
 from jumok.data.corpora import ProgressCallback
 from jumok.data.images.caption_corpora import CaptionCorpora
 from jumok.data.images.caption_store import CaptionStore
 from jumok.data.images.decode import Pixels
 from jumok.data.text.batching import padding_share
-from jumok.data.text.tokenizer import Tokenizer
+from jumok.data.text.tokenizer import UNKNOWN, Tokenizer
 from jumok.errors import ConfigError
 from jumok.evaluation.captions import score_captions
 from jumok.inspection.film import Shot
@@ -36,12 +38,13 @@ from jumok.tasks.losses import Loss
 from jumok.tasks.pairs import shifted
 from jumok.tasks.prepared import PendingBatch
 from jumok.tasks.survey import Lengths, Survey, unknown_share, vocabulary_problems
-from jumok.tasks.writing import WritingTask, perplexity, token_loss
+from jumok.tasks.writing import MARKS, WritingTask, perplexity, token_loss
 
 # B batch · T target · S cells of a map, or the side of an image · C channels
 
 BATCH_SIZE = 64  # captions, where the recipe does not say
 ROWS = 256  # captions scored side by side
+THUMBNAIL = 8  # pixels per side of images that are compared by their looks
 
 Captions = CaptionDecoder[Any]
 Seen = NDArray[Any]  # pixels (S, S, C) of 0 to 255, or the map (h, w, E) of a frozen encoder
@@ -53,6 +56,7 @@ class ImageCaptioning(WritingTask[Captions, CaptionBatch, CaptionStore, Seen]):
     Data = CaptionData
     tokenizer_names = ("text",)
     filmed = True
+    marks = replace(MARKS, unknown=UNKNOWN)  # a caption that says [UNK] says nothing
     scores: Mapping[str, Direction] = {
         "loss": "smaller",
         "perplexity": "smaller",
@@ -193,7 +197,7 @@ class ImageCaptioning(WritingTask[Captions, CaptionBatch, CaptionStore, Seen]):
 
     def loss(self, model: Captions, batch: CaptionBatch, step: int) -> Loss:
         """Return the summed loss over the captions' tokens, with the doubly stochastic term where it is wanted."""
-        if not (model.training and model.doubly_stochastic):
+        if not (model.training and model.doubly_stochastic) or self.recipe.training.self_critical:
             return super().loss(model, batch, step)
         mask, smoothing = batch.target_mask, self.recipe.training.label_smoothing
         features, weights = model.features_and_weights(batch)
@@ -202,6 +206,11 @@ class ImageCaptioning(WritingTask[Captions, CaptionBatch, CaptionStore, Seen]):
         looked = (weights * mask[..., None]).sum(dim=1)  # (B, S): how much each cell got of all words
         term = ((1.0 - looked) ** 2).sum()
         return replace(loss, total=loss.total + model.doubly_stochastic * term)
+
+    def training_references(self) -> Iterable[list[list[int]]]:
+        """Yield all captions of each training image, as token ids."""
+        train = self.corpora.train
+        return ([train.captions[n].tolist() for n in train.numbers(image)] for image in range(len(train)))
 
     def references(self, batch: CaptionBatch) -> list[list[list[int]]]:
         """Return all captions of each row's image, as token ids: what a caption is rewarded by."""
@@ -244,6 +253,26 @@ class ImageCaptioning(WritingTask[Captions, CaptionBatch, CaptionStore, Seen]):
             order = np.argsort(store.captions.lengths, kind="stable")
             for first in range(0, len(order), ROWS):
                 yield self.captioned(store, order[first : first + ROWS].tolist())
+
+    def vectors(self, store: CaptionStore) -> NDArray[np.float32]:
+        """Return a vector of each image, by which the nearest are found: the mean of its map, or its image made small."""
+        maps = self.maps_of(store)
+        if maps is not None:
+            return np.stack([found.mean(axis=(0, 1), dtype=np.float32) for found in maps])
+        pixels = torch.from_numpy(np.stack([image.transpose(2, 0, 1) for image in store.images.pixels])).float()
+        small = F.adaptive_avg_pool2d(pixels, THUMBNAIL).flatten(1)
+        return (small - small.mean(dim=0)).numpy()
+
+    def drawn(self, store: CaptionStore) -> list[list[Described]] | None:
+        """Return the objects of each image, where captions describe scenes of the built-in set; None elsewhere."""
+        if self.data.set != "shapes" or self.data.captions != "relations":
+            return None
+        found = [parse(store.texts(number)[0]) for number in range(len(store))]
+        return [objects for objects in found if objects is not None] if None not in found else None
+
+    def said(self, captions: Sequence[str]) -> list[list[Described] | None]:
+        """Return the objects that captions describe; None for one that is no sentence of the grammar."""
+        return [parse(caption) for caption in captions]
 
     def evaluate(self, model: Captions) -> Scores:
         """Return the val scores that are taken during training: loss over all, greedy captions of some, two samples."""

@@ -29,13 +29,18 @@ class Loss:
 
 
 def vocabulary_loss(
-    features: Tensor, project: nn.Linear, targets: Tensor, *, smoothing: float = 0.0
+    features: Tensor, project: nn.Linear, targets: Tensor, *, smoothing: float = 0.0, weights: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Return the summed smoothed loss and the summed −log p of targets (N,) given features (N, D)."""
+    """Return the summed smoothed loss, each target's times its weight (N,), and the summed −log p of targets (N,).
+
+    Both are given features (N, D).
+    """
     features = features.to(project.weight.dtype)
     with torch.autocast(features.device.type, enabled=False):  # sums over a vocabulary need full precision
         learning = torch.is_grad_enabled()  # parameters say that they need a gradient in evaluations, too
-        total, plain = _VocabularyLoss.apply(features, project.weight, project.bias, targets, smoothing, learning)  # type: ignore[no-untyped-call]
+        total, plain = _VocabularyLoss.apply(  # type: ignore[no-untyped-call]
+            features, project.weight, project.bias, targets, weights, smoothing, learning
+        )
     return total, plain
 
 
@@ -49,6 +54,7 @@ class _VocabularyLoss(torch.autograd.Function):
         weight: Tensor,
         bias: Tensor | None,
         targets: Tensor,
+        weights: Tensor | None,
         smoothing: float,
         learning: bool,
     ) -> tuple[Tensor, Tensor]:
@@ -62,7 +68,7 @@ class _VocabularyLoss(torch.autograd.Function):
         rows = max(CHUNK_ELEMENTS // (vocabulary * CHUNK_STEP), 1) * CHUNK_STEP
         for start in range(0, len(features), rows):
             part, right = features[start : start + rows], targets[start : start + rows, None]
-            if wanted and native.serves(part) and native.serves(weight):
+            if wanted and weights is None and native.serves(part) and native.serves(weight):
                 logits = part @ weight.T  # (rows, V), the bias added below
                 smoothed, exact = native.loss_rows(logits, bias, right.contiguous(), smoothing, bias_gradient)
                 total += smoothed
@@ -75,11 +81,14 @@ class _VocabularyLoss(torch.autograd.Function):
             share = logits.softmax(dim=1)
             # The log of the sum through the largest logit, whose share cannot underflow.
             log_sum = logits.amax(dim=1, keepdim=True) - share.amax(dim=1, keepdim=True).log()
-            total += (log_sum - (1 - smoothing) * chosen - smoothing * spread).sum()
+            each = log_sum - (1 - smoothing) * chosen - smoothing * spread  # (rows, 1)
+            total += (each if weights is None else each * weights[start : start + rows, None]).sum()
             plain += (log_sum - chosen).sum()
             if wanted:
                 share -= smoothing / vocabulary
                 share.scatter_add_(1, right, share.new_full((1, 1), smoothing - 1).expand_as(right))
+                if weights is not None:
+                    share *= weights[start : start + rows, None]
                 torch.mm(share, weight, out=feature_gradient[start : start + rows])
                 weight_gradient.addmm_(share.T, part)
                 if bias_gradient is not None:
@@ -93,4 +102,4 @@ class _VocabularyLoss(torch.autograd.Function):
     def backward(ctx: Any, grad_total: Tensor, grad_plain: Tensor) -> tuple[Tensor | None, ...]:
         feature_gradient, weight_gradient, bias_gradient = ctx.saved_tensors
         of_bias = None if bias_gradient is None else bias_gradient * grad_total
-        return feature_gradient * grad_total, weight_gradient * grad_total, of_bias, None, None, None
+        return feature_gradient * grad_total, weight_gradient * grad_total, of_bias, None, None, None, None

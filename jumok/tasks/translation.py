@@ -4,7 +4,7 @@ training   pair of ids, the source's tag first where there are several target la
 answering  text → ids → WritingTask.answer → text
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -216,6 +216,11 @@ class Translation(WritingTask[Translates, PairBatch, PairStore, Ids]):
         if tags:
             encoded = [tag + ids if ids else [] for tag, ids in zip(tags, encoded, strict=True)]
         return [np.asarray(ids, dtype=np.int64) for ids in encoded]
+
+    def training_references(self) -> Iterable[list[list[int]]]:
+        """Yield the translation of every training pair, as token ids."""
+        target = self.corpora.train.target
+        return ([target[number].tolist()] for number in range(len(target)))
 
     def prefix_ids(self, prefixes: Sequence[str]) -> list[list[int]]:
         """Return the tokens of beginnings of translations."""

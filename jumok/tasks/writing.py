@@ -5,8 +5,9 @@ answering  inputs → model.encode → decoding engine → hypotheses → Answer
 """
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
@@ -26,6 +27,7 @@ from jumok.nn.model import Decoder, Model, StateT
 from jumok.tasks.base import StoreT, Task
 from jumok.tasks.losses import Loss, vocabulary_loss
 from jumok.tasks.scheduled import TargetT, sampled_logits, teacher_forcing_ratio
+from jumok.tasks.self_critical import References, SelfCritic
 
 # B batch · T target · N real target positions · R hypotheses · n tokens at once · S source · V vocabulary
 
@@ -68,6 +70,8 @@ class WritingTask(Task[DecoderT, TargetT, StoreT], Generic[DecoderT, TargetT, St
 
     sections: ClassVar[tuple[str, ...]] = ("tokenizer", "decoding")
     unit = "target tokens"
+    marks: ClassVar[Marks] = MARKS
+    rewarded = True
 
     @property
     @abstractmethod
@@ -82,6 +86,20 @@ class WritingTask(Task[DecoderT, TargetT, StoreT], Generic[DecoderT, TargetT, St
     def input_length(self, item: InputT) -> int:
         """Return the length that bounds an answer where nobody says how long it may be."""
 
+    @abstractmethod
+    def training_references(self) -> Iterable[References]:
+        """Yield the references of every training example as token ids: which n-grams are rare says what a reward weighs."""
+
+    def references(self, batch: TargetT) -> Sequence[References]:
+        """Return the answers that each example of a training batch is rewarded by: its own target."""
+        rows = zip(batch.targets, batch.target_mask, strict=True)
+        return [[row[mask][:-1].tolist()] for row, mask in rows]  # without the end
+
+    @cached_property
+    def critic(self) -> SelfCritic:
+        """What rewards answers in self-critical training."""
+        return SelfCritic(self.training_references(), self.marks)
+
     def shortlists(self, items: Sequence[InputT], each: int) -> list[Tensor]:
         """Return the target tokens worth trying for each input."""
         raise ConfigError(f"decoding.shortlist needs source tokens, and {self.recipe.task} has none; set 0")
@@ -91,6 +109,11 @@ class WritingTask(Task[DecoderT, TargetT, StoreT], Generic[DecoderT, TargetT, St
         super().check_fits(model)
         training = self.recipe.training
         sampling = training.teacher_forcing < 1.0 or training.teacher_forcing_decay > 0.0
+        if sampling and training.self_critical:
+            raise ConfigError(
+                "training.self_critical learns from whole answers of the model, without teacher forcing; "
+                "set teacher_forcing = 1 and teacher_forcing_decay = 0"
+            )
         if sampling and not model.differentiable_steps:
             raise ConfigError(
                 f"training.teacher_forcing = {training.teacher_forcing:g} with a decay of "
@@ -100,8 +123,11 @@ class WritingTask(Task[DecoderT, TargetT, StoreT], Generic[DecoderT, TargetT, St
             )
 
     def loss(self, model: DecoderT, batch: TargetT, step: int) -> Loss:
-        """Return the summed loss over the batch's target tokens; smoothed in training only."""
+        """Return the summed loss over the batch's target tokens; smoothed, or self-critical, in training only."""
         training = self.recipe.training
+        if training.self_critical and model.training:
+            longest = self.recipe.decoding.max_length or 2 * batch.targets.shape[1] + 10
+            return self.critic.loss(model, batch, self.references(batch), longest=longest)
         smoothing = training.label_smoothing if model.training else 0.0
         ratio = teacher_forcing_ratio(step, training) if model.training else 1.0
         targets = batch.targets[batch.target_mask]  # (N,)
@@ -136,7 +162,7 @@ class WritingTask(Task[DecoderT, TargetT, StoreT], Generic[DecoderT, TargetT, St
             ],
             collate=self.collate_inputs(model),
             options=options,
-            marks=MARKS,
+            marks=self.marks,
             progress=progress,
             observed_extend=observed_extend(model) if options.coverage_penalty else None,
         )

@@ -1,4 +1,7 @@
-"""Adam, AdamW and Muon; weight decay for matrices only. Their state is named tensors, so that no pickle is needed."""
+"""Adam, AdamW and Muon; weight decay for matrices only. Their state is named tensors, so that no pickle is needed.
+
+Parts of a model that have a learning rate of their own (nn/model.py, OwnRate) are groups of their own, behind the others.
+"""
 
 from typing import Any
 
@@ -6,27 +9,43 @@ from torch import Tensor, nn
 from torch.optim import Adam, AdamW
 
 from jumok.config import TrainingConfig
+from jumok.nn.model import Model, OwnRate
 from jumok.training.muon import Muon, layer_matrices
 
 KINDS: dict[str, type[Adam]] = {"adam": Adam, "adamw": AdamW, "muon": Muon}
 
 
 def make_optimizer(model: nn.Module, config: TrainingConfig) -> Adam:
-    """Return the optimizer of a model's parameters."""
-    parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    layers = layer_matrices(model) if config.optimizer == "muon" else set()
-    matrices = [p for p in parameters if p.dim() > 1]
-    groups: list[dict[str, Any]] = [
-        {"params": [p for p in matrices if p not in layers], "weight_decay": config.weight_decay, "orthogonal": False},
-        {"params": [p for p in parameters if p.dim() <= 1], "weight_decay": 0.0, "orthogonal": False},  # biases, norms
-    ]
+    """Return the optimizer of a model's parameters; a group's `share` is that of the learning rate."""
+    apart = parts_apart(model)
+    elsewhere = {p for _, parameters in apart for p in parameters}
+    parameters = [p for p in model.parameters() if p.requires_grad and p not in elsewhere]
+    layers = layer_matrices(model) - elsewhere if config.optimizer == "muon" else set()
+    groups = _groups([p for p in parameters if p not in layers], config)
     if layers:
-        inside = [p for p in matrices if p in layers]
-        groups.append({"params": inside, "weight_decay": config.weight_decay, "orthogonal": True})
+        inside = [p for p in parameters if p in layers and p.dim() > 1]
+        groups.append({"params": inside, "weight_decay": config.weight_decay, "orthogonal": True, "share": 1.0})
+    for own, parameters in apart:
+        groups += _groups(parameters, config, share=own.share)
     first, second = config.betas
     return KINDS[config.optimizer](
         groups, lr=config.learning_rate, betas=(first, second), eps=config.epsilon, fused=True
     )
+
+
+def _groups(parameters: list[nn.Parameter], config: TrainingConfig, share: float = 1.0) -> list[dict[str, Any]]:
+    """Return a group of matrices and one of biases and norms, which do not decay."""
+    matrices, vectors = [p for p in parameters if p.dim() > 1], [p for p in parameters if p.dim() <= 1]
+    return [
+        {"params": matrices, "weight_decay": config.weight_decay, "orthogonal": False, "share": share},
+        {"params": vectors, "weight_decay": 0.0, "orthogonal": False, "share": share},
+    ]
+
+
+def parts_apart(model: nn.Module) -> list[tuple[OwnRate, list[nn.Parameter]]]:
+    """Return the parts of a model that have a learning rate of their own, with their parameters."""
+    declared = model.own_rates if isinstance(model, Model) else ()
+    return [(own, [p for name, p in model.named_parameters() if name.startswith(own.prefix)]) for own in declared]
 
 
 def optimizer_tensors(optimizer: Adam) -> dict[str, Tensor]:

@@ -7,7 +7,8 @@ The loss of a batch is the forward of a module, so that DDP and FSDP can wrap it
 
 import math
 import time
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Generic
 
@@ -20,7 +21,7 @@ from jumok.data.stream import Place, Stream
 from jumok.native.freed_memory import FreedMemory
 from jumok.tasks.base import BatchT, ModelT, Pending, Task
 from jumok.tasks.losses import Loss
-from jumok.training.optimizer import make_optimizer
+from jumok.training.optimizer import make_optimizer, parts_apart
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,7 @@ class TrainingStep(Generic[ModelT, BatchT]):
         self.model, self.batches, self.config, self.device = model, batches, config, device
         self.loss = BatchLoss(task, model)
         self.optimizer = make_optimizer(model, config)
+        self.apart = parts_apart(model)
         self.freed = FreedMemory()
         self.places: list[Place] = []  # where the batches of this step stand
         self.waited = 0.0  # seconds that taking them took
@@ -81,10 +83,23 @@ class TrainingStep(Generic[ModelT, BatchT]):
     def add_gradients(self, batch: Pending[BatchT], step: int) -> Sums:
         """Add a batch's gradients to those of the parameters."""
         self.model.train()
-        with self._precision():
-            loss: Loss = self.loss(batch.to(self.device), step)
-        loss.total.backward()  # type: ignore[no-untyped-call]
+        with self._resting(step):
+            with self._precision():
+                loss: Loss = self.loss(batch.to(self.device), step)
+            loss.total.backward()  # type: ignore[no-untyped-call]
         return Sums(float(loss.total.detach()), loss.count, {name: float(part) for name, part in loss.parts.items()})
+
+    @contextmanager
+    def _resting(self, step: int) -> Iterator[None]:
+        """Compute no gradients for the parts of the model that do not learn yet: without one, nothing moves them."""
+        resting = [p for own, parameters in self.apart if step <= own.after for p in parameters]
+        for parameter in resting:
+            parameter.requires_grad_(False)
+        try:
+            yield
+        finally:
+            for parameter in resting:
+                parameter.requires_grad_()
 
     def _precision(self) -> AbstractContextManager[object]:
         if self.config.precision == "bf16":
@@ -99,6 +114,6 @@ class TrainingStep(Generic[ModelT, BatchT]):
     def update(self, rate: float) -> None:
         """Move the weights by the gradients, at a learning rate, and forget the gradients."""
         for group in self.optimizer.param_groups:
-            group["lr"] = rate
+            group["lr"] = rate * group["share"]
         self.optimizer.step()
         self.optimizer.zero_grad()

@@ -163,3 +163,18 @@ def test_in_c_as_in_torch(monkeypatch, bias, smoothing):
         found.append([total.detach(), plain, features.grad, *(parameter.grad for parameter in project.parameters())])
     for ours, theirs in zip(*found, strict=True):
         assert_close(ours, theirs, atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+@pytest.mark.parametrize("elements", [1, 1 << 19])
+def test_weights_are_those_of_each_target(smoothing, elements, project, monkeypatch):
+    monkeypatch.setattr(losses, "CHUNK_ELEMENTS", elements)
+    features, targets = data()
+    weights = torch.linspace(-2, 1, N)
+    total, plain = vocabulary_loss(features, project, targets, smoothing=smoothing, weights=weights)
+    each = F.cross_entropy(project(features), targets, label_smoothing=smoothing, reduction="none")
+    assert_close(total, (each * weights).sum(), rtol=1e-5, atol=1e-5)
+    assert_close(plain, F.cross_entropy(project(features), targets, reduction="sum"), rtol=1e-5, atol=1e-5)
+    wanted = gradients((each * weights).sum(), features, project)
+    for ours, theirs in zip(gradients(total, features, project), wanted, strict=True):
+        assert_close(ours, theirs, rtol=1e-5, atol=1e-5)

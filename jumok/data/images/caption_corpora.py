@@ -15,18 +15,17 @@ from jumok.cache import cached_folder
 from jumok.config import CaptionData, CaptionFiles, Split, TokenizerConfig
 from jumok.data.builtin import relations, shapes
 from jumok.data.corpora import ProgressCallback, by_title
-from jumok.data.images.caption_files import CaptionedImage, CaptionListing, Place, read_captions
+from jumok.data.images.caption_files import CaptionedImage, CaptionListing, Place, read_captions, some_of
 from jumok.data.images.caption_store import CaptionStore, build_caption_store, chosen_entries
 from jumok.data.images.decode import channels_of
 from jumok.data.images.decoded import DecodedImages, built_in_caption, open_some
 from jumok.data.images.equal import shared_images
-from jumok.data.images.image_store import NAMED
 from jumok.data.images.listing import ImageEntry
 from jumok.data.split import HoldOut, draw
 from jumok.data.text.sources import tidy
 from jumok.data.text.tokenized import SingleTokenizerCorpora
 from jumok.data.text.tokenizer import Tokenizer
-from jumok.errors import ConfigError, DataError, are, counted, did_you_mean
+from jumok.errors import ConfigError, DataError, counted, did_you_mean
 
 SETS = ("shapes",)
 MOST_HELD_OUT = 1000  # images, where the recipe does not say how many
@@ -99,11 +98,7 @@ class CaptionCorpora(SingleTokenizerCorpora[CaptionData, CaptionStore]):
         unnamed = {place: name for listing in every for place, name in listing.unnamed.items()}
         names = sorted(name for place, name in unnamed.items() if place not in described)
         if names:
-            more = ", …" if len(names) > NAMED else ""
-            self._tell(
-                f"{counted(len(names), 'image')} {are(len(names))} without captions and left out: "
-                f"{', '.join(names[:NAMED])}{more}"
-            )
+            self._tell(f"left out, as no caption describes them: {counted(len(names), 'image')} ({some_of(names)})")
         return listings
 
     def _listing(self, file: CaptionFiles) -> CaptionListing:
@@ -159,15 +154,14 @@ class CaptionCorpora(SingleTokenizerCorpora[CaptionData, CaptionStore]):
         shared = shared_images(list(val.values()), [item.image for item in items])
         if not shared:
             return items
-        named = ", ".join(_both_names(mine, others) for mine, others in shared[:NAMED])
-        more = ", …" if len(shared) > NAMED else ""
-        found = f"{counted(len(shared), 'image')} of val {are(len(shared))} in train, too: {named}{more}"
+        named = some_of([_both_names(mine, others) for mine, others in shared])
         same_file = any(mine.place == other.place for mine, others in shared for other in others)
         if same_file or len(shared) > TOLERATED * len(val):
             raise DataError(
-                f"{found}. Scores of images that were learnt say nothing; take them out of one of the two files."
+                f"train and val share {counted(len(shared), 'image')}: {named}. Scores of images that were learnt say "
+                "nothing; take them out of one of the two files."
             )
-        self._tell(f"{found}; left out of train")
+        self._tell(f"left out of train, as val has them: {counted(len(shared), 'image')} ({named})")
         left_out = {other.place for _, others in shared for other in others}
         return [item for item in items if item.image.place not in left_out]
 
@@ -258,4 +252,4 @@ def _name(item: CaptionedImage) -> str:
 
 def _both_names(mine: ImageEntry, others: Sequence[ImageEntry]) -> str:
     names = ", ".join(other.name for other in others)
-    return mine.name if names == mine.name else f"{mine.name} ({names})"
+    return mine.name if names == mine.name else f"{mine.name} = {names}"

@@ -17,7 +17,7 @@ from jumok.data.files import Find, read_lines
 from jumok.data.images.listing import SUFFIXES, ImageEntry
 from jumok.data.images.places import ImagePlace, open_place
 from jumok.data.tables import NAMED_SUFFIXES, TABLE_SUFFIXES, is_table, read_values, values_of
-from jumok.errors import ConfigError, DataError, are, counted
+from jumok.errors import ConfigError, DataError, counted
 
 NAMED = 5  # missing images that are named; the rest are counted
 FLICKR_LINE = re.compile(r"(.+?)#\d+\t(.*)", re.DOTALL)  # 1000268201_693b08cb0e.jpg#0 → A child in a pink dress …
@@ -65,7 +65,7 @@ def read_captions(files: CaptionFiles, find: Find) -> CaptionListing:
         else:
             others.add(row.image)
     if not captions:
-        raise DataError(f"{path} holds no captions{chosen.told}.")
+        raise DataError(chosen.why_nothing(path))
     listing = CaptionListing(notes=list(images.notes))
     entries: dict[Place, ImageEntry] = {}
     gathered: dict[Place, list[str]] = {}  # one image may be named in two ways
@@ -78,13 +78,13 @@ def read_captions(files: CaptionFiles, find: Find) -> CaptionListing:
             gathered.setdefault(entry.place, []).extend(texts)
     if not gathered:
         raise DataError(
-            f"none of the {counted(len(captions), 'image')} that {path} names {are(len(captions))} in {images.path}: "
-            f"{_some(listing.missing)}; set images to their folder, or to an .npz of them."
+            f"{path} names {counted(len(captions), 'image')}, and none is in {images.path}: {some_of(listing.missing)}; "
+            "set images to their folder, or to an .npz of them."
         )
     if listing.missing:
         listing.notes.append(
-            f"{len(listing.missing):,} of {len(captions):,} images that {path.name} names "
-            f"{are(len(listing.missing))} missing in {images.path}: {_some(listing.missing)}"
+            f"missing in {images.path}, and left out: {len(listing.missing):,} of {len(captions):,} images that "
+            f"{path.name} names ({some_of(listing.missing)})"
         )
     listing.items = [CaptionedImage(entries[place], tuple(texts)) for place, texts in gathered.items()]
     known = gathered.keys() | {entry.place for entry in map(images.find, others) if entry}
@@ -92,7 +92,8 @@ def read_captions(files: CaptionFiles, find: Find) -> CaptionListing:
     return listing
 
 
-def _some(names: Sequence[str]) -> str:
+def some_of(names: Sequence[str]) -> str:
+    """Return the first of many names, for a message."""
     return ", ".join(names[:NAMED]) + (", …" if len(names) > NAMED else "")
 
 
@@ -112,14 +113,14 @@ class _Chosen:
         self.seen[row.split] = None
         return not self.split or self.split in (row.split, COUNTED_AS.get(row.split))
 
-    @property
-    def told(self) -> str:
-        """What was looked for in vain."""
+    def why_nothing(self, path: Path) -> str:
+        """Return the sentence for a file that has nothing of the split."""
         if self.names is not None:
-            return f" of the {len(self.names):,} images that {self.split} names"
-        if not self.split:
-            return ""
-        return f" of the split {self.split!r}; it has {', '.join(filter(None, self.seen)) or 'no splits'}"
+            return f"{path} has no caption of the {len(self.names):,} images that {self.split} names."
+        if self.split:
+            splits = ", ".join(filter(None, self.seen)) or "none"
+            return f"{path} has no captions of the split {self.split!r}; its splits: {splits}."
+        return f"{path} holds no captions."
 
 
 # --- rows of each format

@@ -66,14 +66,12 @@ class CaptionStore:
         """What was left out, one line each."""
         notes = []
         if empty := self.counts["empty"]:
-            notes.append(f"{counted(empty, 'caption')} {are(empty)} empty and left out")
+            notes.append(f"left out, as empty: {counted(empty, 'caption')}")
         if too_long := self.counts["too_long"]:
-            notes.append(f"{counted(too_long, 'caption')} {are(too_long)} longer than data.max_length and left out")
+            notes.append(f"left out, as longer than data.max_length: {counted(too_long, 'caption')}")
         if captionless := self.counts["captionless"]:
             names = ", ".join(name for name, _ in self.named) + (", …" if captionless > len(self.named) else "")
-            notes.append(
-                f"{counted(captionless, 'image')} {are(captionless)} left out, without a caption that can be used: {names}"
-            )
+            notes.append(f"left out, as none of their captions can be used: {counted(captionless, 'image')} ({names})")
         if broken := self.images.broken:
             named = "; ".join(f"{name}: {why}" for name, why in self.images.named)
             more = f"; and {broken - len(self.images.named):,} more" if broken > len(self.images.named) else ""

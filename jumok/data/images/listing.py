@@ -5,12 +5,14 @@ Nothing is decoded here; what is wrong with a whole source is a DataError, what 
 """
 
 import gzip
+import struct
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 from PIL import Image
@@ -24,6 +26,10 @@ from jumok.errors import DataError, are, counted
 SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".ppm", ".pgm")
 IDX_TYPE = 0x08  # unsigned bytes
 CIFAR_PIXELS = 3 * 32 * 32
+# What reading a file of many raises where it is broken, or another kind of file than its name says.
+UNREADABLE = (
+    OSError, EOFError, ValueError, KeyError, TypeError, NotImplementedError, zlib.error, BadZipFile, struct.error
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -153,25 +159,26 @@ def open_pack(path: Path, labels_file: Path | None = None) -> Pack:
         if name.endswith(".npz"):
             return _npz(path)
         return _idx(path, labels_file) if "idx3" in name else _cifar(path)
-    except (OSError, EOFError, ValueError, KeyError, zlib.error) as error:
-        raise DataError(f"{path} cannot be read ({str(error).splitlines()[0]}); download or write it again.") from None
+    except UNREADABLE as error:
+        why = (str(error).splitlines() or [type(error).__name__])[0]
+        raise DataError(f"{path} cannot be read ({why}); download or write it again.") from None
 
 
 def _npz(path: Path) -> Pack:
-    with np.load(path, allow_pickle=False) as file:
+    with path.open("rb") as content, np.load(content, allow_pickle=False) as file:
         arrays = {key: file[key] for key in file.files}
     labels = arrays.get("label") if "jpeg" in arrays else arrays.get("y")
     classes = None if labels is None else _named(labels, arrays.get("classes"))
     names = [str(name) for name in arrays["name"].tolist()] if "name" in arrays else None
     if {"jpeg", "offset"} <= arrays.keys():
-        content, offset = arrays["jpeg"], arrays["offset"]
+        jpeg, offset = arrays["jpeg"], arrays["offset"]
         if offset.ndim != 1 or not len(offset) or offset.dtype.kind not in "iu":
             raise DataError(
                 f"{path}: offset has the shape {offset.shape} and the type {offset.dtype}; a list of int64 is needed."
             )
 
         def encoded(number: int) -> bytes:
-            return bytes(content[offset[number] : offset[number + 1]].tobytes())
+            return bytes(jpeg[offset[number] : offset[number + 1]].tobytes())
 
         pack = Pack(
             len(offset) - 1,
