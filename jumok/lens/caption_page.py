@@ -14,7 +14,7 @@ from jumok.inspection.labels import cell_labels
 from jumok.inspection.record import AttentionMap
 from jumok.lens.caption_view import CaptionView
 from jumok.lens.html import Page, assemble_page, describe_view
-from jumok.lens.image_page import DARK, MOST_CELLS
+from jumok.lens.image_page import DARK, side_of_blocks
 from jumok.lens.packing import Packing
 from jumok.lens.view import Side
 
@@ -70,19 +70,11 @@ def _describe_alone(view: CaptionView, packing: Packing, *, exact: bool) -> dict
     return describe_view(replace(view, record=record, sides=sides), packing, exact=exact) | {
         "warnings": view.warnings,
         "grids": {
-            found.kind: {"rows": found.grid[0], "columns": found.grid[1], "block": side_of_blocks(found.grid)}
-            for found in maps
-            if found.grid
+            found.kind: {"rows": found.grid[0], "columns": found.grid[1], "block": side_of_blocks(whole.grid)}
+            for found, whole in zip(maps, view.record.maps, strict=True)
+            if found.grid and whole.grid
         },
     }
-
-
-def side_of_blocks(grid: tuple[int, int]) -> int:
-    """Return the side of the square of cells that is shown as one block, so that each can be pointed at."""
-    side = 1
-    while -(-grid[0] // side) * -(-grid[1] // side) > MOST_CELLS:
-        side += 1
-    return side
 
 
 def in_blocks(found: AttentionMap) -> AttentionMap:

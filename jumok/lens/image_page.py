@@ -99,8 +99,13 @@ def _kinds(maps: Sequence[AttentionMap]) -> dict[tuple[str, Grid | None], str]:
 def _block(found: AttentionMap) -> int:
     """Return the side of the square of cells that is shown as one block."""
     assert found.grid is not None
+    return side_of_blocks(found.grid)
+
+
+def side_of_blocks(grid: Grid) -> int:
+    """Return the side of the square of cells that is shown as one block, so that each can be pointed at."""
     side = 1
-    while -(-found.grid[0] // side) * -(-found.grid[1] // side) > MOST_CELLS:
+    while -(-grid[0] // side) * -(-grid[1] // side) > MOST_CELLS:
         side += 1
     return side
 

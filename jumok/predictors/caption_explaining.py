@@ -6,6 +6,7 @@ image → search → captions → one teacher-forced pass over all of them under
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from torch import Tensor
 
 from jumok.config import DecodingConfig
 from jumok.data.images.decode import Pixels
-from jumok.data.text.tokenizer import END
+from jumok.data.text.tokenizer import END, SPACE, Tokenizer
 from jumok.inspection.labels import cell_labels
 from jumok.inspection.observe import observe
 from jumok.inspection.record import AttentionRecord
@@ -103,11 +104,17 @@ def _explained(
         source_words=cells.words,
         output=output,
         looking={"decoder": (output, begun), "": (output, cells)},
-        choices=choices_of(logits[: len(chosen)], chosen, tokenizer.labels),
+        choices=choices_of(logits[: len(chosen)], chosen, partial(names_of, tokenizer)),
         characters=tokenizer.kind == "character",
         no_attention=model.why_no_attention,
         pixels=pixels,
     )
+
+
+def names_of(tokenizer: Tokenizer, ids: Sequence[int]) -> list[str]:
+    """Return the name of each id among its rivals: words are read without the mark of the space before them."""
+    labels = tokenizer.labels(ids)
+    return [label.strip(SPACE) or label for label in labels] if tokenizer.kind == "word" else labels
 
 
 def written_ids(model: CaptionDecoder[Any], answer: Answer) -> list[int]:

@@ -14,7 +14,7 @@ import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
 
-from jumok.config import CaptionData, DecodingConfig
+from jumok.config import CaptionData, DecodingConfig, Split
 from jumok.config.recipe import Recipe
 from jumok.data.builtin.relations import Described, parse
 from jumok.data.corpora import ProgressCallback
@@ -150,6 +150,13 @@ class ImageCaptioning(WritingTask[Captions, CaptionBatch, CaptionStore, Seen]):
         self.corpora.data = self.data.model_copy(update=shape)
         self.recipe = replace(full, data=self.corpora.data)
         return self.recipe
+
+    def open_split(self, split: Split) -> dict[str, CaptionStore]:
+        """Return the stores of a split by label, looked at by a frozen encoder: now, and not in the middle of a run."""
+        stores = super().open_split(split)
+        for store in stores.values():
+            self.maps_of(store)
+        return stores
 
     def maps_of(self, store: CaptionStore) -> NDArray[np.float16] | None:
         """Return what the frozen encoder sees in a store's images (N, h, w, E): computed once, kept in the cache."""
