@@ -15,9 +15,9 @@ from jumok.config import CaptionFiles, DecodingConfig
 from jumok.data.images.caption_store import CaptionStore
 from jumok.data.images.decode import Pixels
 from jumok.errors import DataError
-from jumok.evaluation.captions import score_captions
 from jumok.nn.model import CaptionDecoder
 from jumok.predictors.base import Advance, ModelPredictor, Notice, Warn, ignore_notice, ignore_progress
+from jumok.predictors.caption_scores import score_written
 from jumok.predictors.images import GivenImage, find_images, read_image
 from jumok.predictors.searching import answer_all
 from jumok.tasks.base import Scores
@@ -154,11 +154,10 @@ class CaptionWriter(ModelPredictor[ImageCaptioning, CaptionDecoder[Any], Caption
 
     def score(self, store: CaptionStore, options: DecodingConfig, progress: Advance) -> Scores:
         """Return CIDEr-D and others of a store's images, and the floors beside them."""
-        references = [store.texts(number) for number in range(len(store))]
         written = self.write(store, options, progress)
         loss = self.task.mean_loss(self.model, store)
         return {
-            **score_captions(written, references).to_dict(),
+            **score_written(self.task, store, written),
             "loss": loss,
             "perplexity": perplexity(loss),
             "decoding": options.model_dump(),
