@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 if TYPE_CHECKING:
     from jumok.config import DecodingConfig
+    from jumok.lens.caption_page import make_caption_page
     from jumok.lens.figure import check_can_draw
     from jumok.lens.film import Film
     from jumok.lens.film_page import make_film_page
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from jumok.lens.image_page import make_image_page
     from jumok.predictors.alignment import Alignment, alignment_of
     from jumok.predictors.base import AnyPredictor, Notice, Predictor, ScoringProgress
+    from jumok.predictors.caption_explanation import CaptionExplanation, WordHeat, word_heat_of
     from jumok.predictors.captioner import CaptionWriter
     from jumok.predictors.classifier import Classifier, Verdict
     from jumok.predictors.explaining import Look
@@ -56,6 +58,7 @@ __all__ = [
     "Answer",
     "AnyPredictor",
     "CaptionComparison",
+    "CaptionExplanation",
     "CaptionResult",
     "CaptionWriter",
     "CheckReport",
@@ -82,6 +85,7 @@ __all__ = [
     "TokenWorth",
     "Translator",
     "Verdict",
+    "WordHeat",
     "Writer",
     "alignment_of",
     "check",
@@ -94,6 +98,7 @@ __all__ = [
     "known_runs",
     "load",
     "load_for",
+    "make_caption_page",
     "make_film_page",
     "make_image_page",
     "make_page",
@@ -107,10 +112,12 @@ __all__ = [
     "sample_images",
     "sample_texts",
     "train",
+    "word_heat_of",
 ]
 
 # Where a name is at home that only passes through here.
 _HOMES = {
+    "jumok.lens.caption_page": ("make_caption_page",),
     "jumok.lens.figure": ("check_can_draw",),
     "jumok.lens.film": ("Film",),
     "jumok.lens.film_page": ("make_film_page",),
@@ -118,6 +125,7 @@ _HOMES = {
     "jumok.lens.image_page": ("make_image_page",),
     "jumok.predictors.alignment": ("Alignment", "alignment_of"),
     "jumok.predictors.base": ("AnyPredictor", "Notice", "Predictor"),
+    "jumok.predictors.caption_explanation": ("CaptionExplanation", "WordHeat", "word_heat_of"),
     "jumok.predictors.captioner": ("CaptionWriter",),
     "jumok.predictors.classifier": ("Classifier", "Verdict"),
     "jumok.predictors.explaining": ("Look",),

@@ -19,7 +19,9 @@ def look(
     ),
     to: str = typer.Option("", "--to", help="The target language of a run that has several."),
     target: str | None = typer.Option(
-        None, "--target", help="Look at this instead of the model's own: a translation, a continuation, a class."
+        None,
+        "--target",
+        help="Look at this instead of the model's own: a translation, a continuation, a class, a caption.",
     ),
     kind: str = typer.Option(
         "", "--kind", help="cross or recurrent (output looks at source: the default), encoder, decoder; window (Swin)."
@@ -31,7 +33,7 @@ def look(
     words: bool | None = typer.Option(
         None,
         "--words/--subwords",
-        help="Whole words, or tokens as the model has them (default: subwords here, words on a page).",
+        help="Whole words, or tokens as the model has them (default: subwords here, words on a page and of a caption).",
     ),
     importance: bool = typer.Option(
         False, "--importance", help="Also tell what the answer loses without each head, next to how sharply it looks."
@@ -52,9 +54,10 @@ def look(
     png: Path | None = typer.Option(None, "--png", help="Draw it to this file instead."),
     as_json: bool = typer.Option(False, "--json", help="Print the weights as JSON."),
 ) -> None:
-    """Draw the attention of an answer: one line per token that looks, one column per token looked at. Of an image (ViT, Swin): a heat map.
+    """Draw the attention of an answer: one line per token that looks, one column per token looked at. Of an image (ViT, Swin): a heat map; of a captioner: one map per word.
 
     The run decides what is done with the text: it is translated, written on from, classified, or its [MASK]s are filled.
+    An image is classified or described.
     With --open or --html it is a page: point at a word, or at a patch of the image, and see where it looks.
 
     Example: [bold]jumok look runs/dates-transformer "2026년 11월 15일"[/bold]
@@ -78,8 +81,13 @@ def look(
     Example: [bold]jumok look runs/cifar10-vit cat.jpg --png cat-heat.png[/bold]
 
     Example: [bold]jumok look runs/cifar10-vit runs/cifar10-swin cat.jpg --open[/bold] (both on one image)
+
+    Example: [bold]jumok look runs/flickr8k-attend dog.jpg --png dog-words.png[/bold] (a caption, word by word over its image)
+
+    Example: [bold]jumok look runs/shapes-attend runs/shapes-caption image.png --open[/bold] (point at a word, or at a place)
     """  # fmt: skip
     from jumok import api
+    from jumok.cli.look_caption import look_at_caption
     from jumok.cli.look_film import look_at_film
     from jumok.cli.look_image import look_at_image
     from jumok.cli.look_page import Wanted, check_can_write
@@ -111,7 +119,7 @@ def look(
     named = dict(zip(names, runs, strict=True))
     predictors = [api.predictor_class_of(run) for run in runs]
     if len({one.explains for one in predictors} - {""}) > 1:
-        raise ConfigError("some of the runs name images and some do not; look at one kind at a time")
+        raise ConfigError("some of the runs name or describe images and some do not; look at one kind at a time")
     if len({one.verb for one in predictors}) > 1:
         verbs = ", ".join(dict.fromkeys(one.verb for one in predictors))
         raise ConfigError(f"the runs are for different commands ({verbs}); look at one kind at a time")
@@ -130,6 +138,11 @@ def look(
         if to or target is not None or decoding or importance or words is not None:
             raise ConfigError("--to, --target, --importance, --words and the options of decoding are for text")
         look_at_image(named, text, wanted)
+        return
+    asked = api.Look(to, target, decoding, importance, details=wanted.page)
+    if predictors[0].explains == "caption":
+        if matrices:
+            raise ConfigError("--matrices is for the page of a text or a classified image; leave it out")
+        look_at_caption(named, text, wanted, asked, words=words)
     else:
-        asked = api.Look(to, target, decoding, importance, details=wanted.page)
         look_at_text(named, text, wanted, asked, words=words)

@@ -34,16 +34,22 @@ def _tell(film: "Film", *, layer: int | None, head: int | None) -> None:
     console, last = standard_console(), film.frames[-1].shots[0]
     reference = f"{localized_word('reference')}: {one_line(last.reference)}"
     console.print(f"{one_line(last.source)}\n{reference}\n", soft_wrap=True)
-    table = Table("step", film.score, "spread", "on the end token", last.answer_is, box=None, pad_edge=False)
+    measured = "words apart" if last.image else "on the end token"
+    table = Table("step", film.score, "spread", measured, last.answer_is, box=None, pad_edge=False)
     for column in table.columns[:-1]:
         column.justify = "right"
     for frame in film.frames:
         shot, scores = frame.shots[0], film.scores.get(frame.step, {})
         score = f"{scores[film.score]:.2f}" if film.score in scores else "–"
-        table.add_row(f"{frame.step:,}", score, f"{shot.entropy:.2f}", f"{shot.on_end:.1%}", one_line(shot.translation))
+        figure = f"{shot.apart:.2f}" if last.image else f"{shot.on_end:.1%}"
+        table.add_row(f"{frame.step:,}", score, f"{shot.entropy:.2f}", figure, one_line(shot.translation))
     print_table(table)
-    found = api.alignment_of(last.record, layer=layer, head=head)
+    found: api.Alignment | api.WordHeat = api.alignment_of(last.record, layer=layer, head=head)
+    if last.image:
+        found = api.word_heat_of(last.record, layer=layer, head=head, pixels=last.pixels, caption=last.reference)
     say(f"\nstep {film.frames[-1].step:,}, {found.title}\n")
     console.print(found.draw(colour=console.is_terminal), soft_wrap=True)
-    if len(film.frames[-1].shots) > 1:
-        say(f"This is the first of {len(film.frames[-1].shots)} sentences; --open or --html FILE shows all.")
+    if (count := len(film.frames[-1].shots)) > 1 and last.image:
+        say(f"This is the first of {count} images; --open or --html FILE shows all.")
+    elif count > 1:
+        say(f"This is the first of {count} sentences; --open or --html FILE shows all.")

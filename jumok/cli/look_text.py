@@ -50,7 +50,7 @@ def show(explanation: "Explanation[Any]", text: str, wanted: Wanted, *, name: st
     if explanation.note:
         say(explanation.note)
     if fills or explanation.note:
-        _tell_choices([choice for choice in explanation.choices if choice is not None])
+        tell_choices([choice for choice in explanation.choices if choice is not None])
     if len(explanation.classes) > 1:
         _tell_classes(explanation)
     if found is not None:
@@ -58,7 +58,7 @@ def show(explanation: "Explanation[Any]", text: str, wanted: Wanted, *, name: st
     if explanation.token_worth:
         _tell_token_worth(explanation.token_worth)
     if explanation.worth:
-        _tell_worth(explanation.worth)
+        tell_worth(explanation.worth)
 
 
 def _draw(found: "Alignment", wanted: Wanted) -> None:
@@ -72,7 +72,7 @@ def _draw(found: "Alignment", wanted: Wanted) -> None:
         console.print(found.draw(colour=console.is_terminal), soft_wrap=True)
 
 
-def _tell_choices(choices: "Sequence[TokenChoice]") -> None:
+def tell_choices(choices: "Sequence[TokenChoice]") -> None:
     """Print how likely each token was, and its rivals."""
     from rich.table import Table
 
@@ -93,7 +93,7 @@ def _tell_classes(explanation: "Explanation[Any]") -> None:
     say(f"rivals: {listed}, and {more} less likely ones" if more > 0 else f"rivals: {listed}")
 
 
-def _tell_worth(worth: "Sequence[HeadWorth]") -> None:
+def tell_worth(worth: "Sequence[HeadWorth]") -> None:
     """Print what the answer loses without each head, beside how sharply it looks."""
     from rich.table import Table
 

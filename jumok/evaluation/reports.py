@@ -125,8 +125,6 @@ def caption_report(label: str, split: str, scores: Scores) -> ScoreReport:
         )
     if scores.get("broken"):
         lines.append(f"  {counted(scores['broken'], 'image')} cannot be used and {are(scores['broken'])} left out")
-    if "floors_note" in scores:
-        lines.append(f"  {scores['floors_note']}")
     lines += _object_lines(scores["objects"]) if "objects" in scores else []
     rows = {"this model": scores, **scores.get("floors", {})}
     if "with_punctuation" in scores:

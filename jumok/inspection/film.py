@@ -6,7 +6,12 @@ Frame  all shots of one step; lens/film.py keeps frames on disk and reads them b
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
+
+from jumok.inspection.data_url import from_data_url
+from jumok.inspection.pointing import distance_between_queries
 from jumok.inspection.record import AttentionMap, AttentionRecord
 
 
@@ -21,12 +26,18 @@ class Shot:
     source_words: tuple[int, ...] = ()  # the word of each key, its end included
     reference_words: tuple[int, ...] = ()  # the word of each query
     sides: tuple[str, str] = ("reference", "source")  # what queries and keys are
-    answer_is: str = "translation"  # or a filling, a continuation, a class
+    answer_is: str = "translation"  # or a filling, a continuation, a class, a caption
+    image: str = ""  # what a captioner described, as a data URL
 
     @property
     def record(self) -> AttentionRecord:
         """The maps as a record."""
         return AttentionRecord(list(self.maps))
+
+    @property
+    def pixels(self) -> np.ndarray[Any, Any]:
+        """The image that a captioner described, (height, width, channels) or (height, width)."""
+        return from_data_url(self.image)
 
     @property
     def entropy(self) -> float:
@@ -37,6 +48,11 @@ class Shot:
     def on_end(self) -> float:
         """The mean weight on the end token over all heads."""
         return _mean([head.on_end for found in self.maps for head in found.summaries()])
+
+    @property
+    def apart(self) -> float:
+        """How far the maps of two words are apart, a mean over pairs and heads: 0 alike, 1 apart."""
+        return _mean([float(head) for found in self.maps for head in distance_between_queries(found.weights.float())])
 
     @property
     def subject(self) -> tuple[object, ...]:

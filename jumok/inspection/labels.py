@@ -6,6 +6,7 @@
 import re
 from collections.abc import Sequence
 
+CLASS = "[CLASS]"  # the label of what stands before the cells of an image
 REST = "·"  # stands for a token that is the rest of a character begun before it
 BYTE = re.compile(r"<([89A-F][0-9A-F])>")  # a byte of a character that is not whole inside its token
 
@@ -26,6 +27,12 @@ def readable_labels(labels: Sequence[str]) -> list[str]:
                 shown[place] += part
     _write(run, shown)
     return shown
+
+
+def cell_labels(grid: tuple[int, int], special: int) -> tuple[str, ...]:
+    """Return the label of each token of an image: "row,column" from 1 for cells, after the special tokens before them."""
+    cells = (f"{row + 1},{column + 1}" for row in range(grid[0]) for column in range(grid[1]))
+    return (*[CLASS] * special, *cells)
 
 
 def join_bytes(text: str) -> str:

@@ -3,26 +3,22 @@
 CaptionView → JSON, packed numbers, the image inside the page → lens/page/caption.html, caption.js → one text
 """
 
-import base64
-import io
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import torch
-from PIL import Image
 
+from jumok.inspection.data_url import as_data_url
+from jumok.inspection.labels import cell_labels
 from jumok.inspection.record import AttentionMap
 from jumok.lens.caption_view import CaptionView
 from jumok.lens.html import Page, assemble_page, describe_view
-from jumok.lens.image_page import DARK, MOST_CELLS, png_of
-from jumok.lens.image_view import cell_labels
+from jumok.lens.image_page import DARK, side_of_blocks
 from jumok.lens.packing import Packing
 from jumok.lens.view import Side
 
 MOST_EXACT = 500_000  # weights of one caption that a page keeps as they are; more are rounded to 16 bits
-LARGEST_PNG = 60_000  # characters of an image without loss; a photograph that needs more is kept as a JPEG
 FOOTER = (
     "point at a word or at a place of the image, click or Enter pins it, arrow keys walk · each word's map has its \
 own scale: brightest where it looks most"
@@ -55,7 +51,7 @@ def _describe(view: CaptionView, packing: Packing) -> dict[str, Any]:
     pixels = view.pixels
     return told | {
         "alternatives": others,
-        "image": None if pixels is None else encoded(pixels),
+        "image": None if pixels is None else as_data_url(pixels),
         "height": 1 if pixels is None else pixels.shape[0],
         "width": 1 if pixels is None else pixels.shape[1],
         "dark": pixels is None or bool(pixels.mean() < DARK),
@@ -74,19 +70,11 @@ def _describe_alone(view: CaptionView, packing: Packing, *, exact: bool) -> dict
     return describe_view(replace(view, record=record, sides=sides), packing, exact=exact) | {
         "warnings": view.warnings,
         "grids": {
-            found.kind: {"rows": found.grid[0], "columns": found.grid[1], "block": side_of_blocks(found.grid)}
-            for found in maps
-            if found.grid
+            found.kind: {"rows": found.grid[0], "columns": found.grid[1], "block": side_of_blocks(whole.grid)}
+            for found, whole in zip(maps, view.record.maps, strict=True)
+            if found.grid and whole.grid
         },
     }
-
-
-def side_of_blocks(grid: tuple[int, int]) -> int:
-    """Return the side of the square of cells that is shown as one block, so that each can be pointed at."""
-    side = 1
-    while -(-grid[0] // side) * -(-grid[1] // side) > MOST_CELLS:
-        side += 1
-    return side
 
 
 def in_blocks(found: AttentionMap) -> AttentionMap:
@@ -98,14 +86,3 @@ def in_blocks(found: AttentionMap) -> AttentionMap:
     place = torch.arange(rows)[:, None] // side * grid[1] + torch.arange(columns) // side
     merged = found.merged(range(len(found.queries)), place.flatten().tolist())
     return replace(merged, queries=found.queries, keys=cell_labels(grid, 0), grid=grid)
-
-
-def encoded(pixels: np.ndarray[Any, Any], *, quality: int = 90) -> str:
-    """Return pixels (height, width, channels) as a data URL: a PNG, or a JPEG of a large photograph."""
-    exact = png_of(pixels)
-    if len(exact) <= LARGEST_PNG:
-        return exact
-    file = io.BytesIO()
-    Image.fromarray(pixels[..., 0] if pixels.shape[2] == 1 else pixels).save(file, format="JPEG", quality=quality)
-    lossy = f"data:image/jpeg;base64,{base64.b64encode(file.getvalue()).decode('ascii')}"
-    return min(exact, lossy, key=len)

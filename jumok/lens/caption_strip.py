@@ -17,12 +17,12 @@ from torch import Tensor
 
 from jumok.inspection.labels import readable_labels
 from jumok.lens.figure import FONTS, installed, plain, save_png
+from jumok.lens.image_page import DARK
 from jumok.lens.terminal import CELL, Drawing, shade
 
 # Q words · h, w pixels
 
 Pixels = np.ndarray[Any, Any]  # (h, w, channels), uint8
-DARK = 80.0  # mean of an image's bytes below which lifting a veil shows nothing but black
 VEIL, THICKEST = (46, 51, 64), 0.86  # as on pages (lens/page/overlay.js)
 GLOW, STRONGEST = ((82, 47, 24), (178, 98, 32), (255, 206, 120)), 0.82
 SHORTEST = 280  # pixels of a panel's longer side, so that maps over small images are smooth as well

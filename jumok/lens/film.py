@@ -32,9 +32,9 @@ class Film:
 
     @property
     def score(self) -> str:
-        """The score that tells most: BLEU or accuracy where they were taken, the loss otherwise."""
+        """The score that tells most: CIDEr-D, BLEU or accuracy where they were taken, the loss otherwise."""
         taken = {name for scores in self.scores.values() for name in scores}
-        return next((name for name in ("bleu", "accuracy") if name in taken), "loss")
+        return next((name for name in ("cider_d", "bleu", "accuracy") if name in taken), "loss")
 
 
 def film_folder(run: Path) -> Path:
@@ -51,7 +51,9 @@ def save_frame(frame: Frame, run: Path) -> None:
     for place, shot in enumerate(frame.shots):
         for number, found in enumerate(shot.maps):
             tensors[f"{place}.{number}"] = found.weights.half().cpu().contiguous()
-        maps = [{"path": found.path, "kind": found.kind, "layer": found.layer} for found in shot.maps]
+        maps = [
+            {"path": found.path, "kind": found.kind, "layer": found.layer, "grid": found.grid} for found in shot.maps
+        ]
         labels = {"queries": shot.maps[0].queries, "keys": shot.maps[0].keys}
         facts = {name: value for name, value in vars(shot).items() if name != "maps"}
         shots.append(facts | labels | {"maps": maps})
@@ -128,10 +130,12 @@ def _read_shot(facts: dict[str, Any], tensor: Callable[[str], Tensor], place: in
         weights = tensor(f"{place}.{number}").float()
         if weights.shape[1:] != tuple(map(len, labels)):
             raise ValueError(f"probe {place + 1} has weights of shape {tuple(weights.shape)}")
-        maps.append(AttentionMap(one["path"], one["kind"], int(one["layer"]), weights, *labels))
+        grid = tuple(one["grid"]) if one.get("grid") else None
+        maps.append(AttentionMap(one["path"], one["kind"], int(one["layer"]), weights, *labels, grid))
     words = tuple(facts["source_words"]), tuple(facts["reference_words"])
     texts = facts["source"], facts["reference"], facts["translation"]
     if "sides" not in facts:  # an older frame is of a translation
         return Shot(*texts, tuple(maps), *words)
     queries, keys = facts["sides"]
-    return Shot(*texts, tuple(maps), *words, sides=(queries, keys), answer_is=facts["answer_is"])
+    image = facts.get("image", "")  # older frames are of texts
+    return Shot(*texts, tuple(maps), *words, sides=(queries, keys), answer_is=facts["answer_is"], image=image)

@@ -10,10 +10,11 @@ from typing import Any
 from jumok.inspection.film import Shot
 from jumok.lens.film import Film
 from jumok.lens.html import Page, assemble_page
+from jumok.lens.image_page import DARK
 from jumok.lens.packing import Packing
 
 SPECIAL = re.compile(r"\[.*\]")  # the label of a token that stands for no text
-SCORES = {"bleu": "BLEU", "accuracy": "val accuracy, %", "loss": "val loss"}
+SCORES = {"cider_d": "CIDEr-D", "bleu": "BLEU", "accuracy": "val accuracy, %", "loss": "val loss"}
 # What the page says below, by what the model answers: why words stay the same, and what the heading is.
 FOOTERS = {
     "translation": "while it learnt, the model was shown the reference, so that the words stay the same; "
@@ -21,6 +22,8 @@ FOOTERS = {
     "continuation": "while it learnt, the model was shown the text, so that the words stay the same; "
     "the heading is the model's own continuation at that step",
     "filling": "the same texts at every step; the heading is how the model filled the masks at that step",
+    "caption": "while it learnt, the model was shown the reference, so that the words stay the same; "
+    "the heading is the model's own caption at that step",
     "class": "the same texts at every step; the heading is the class that the model named at that step",
 }
 
@@ -54,8 +57,9 @@ def make_film_page(film: Film, *, name: str, words: bool | None = None, lang: st
         "charts": charts,
         "words": words,
     }
+    page, styles = ("caption_film", ("image", "caption", "film")) if shots[0].image else ("film", ("film",))
     footer = FOOTERS[shots[0].answer_is]
-    return assemble_page("film", title=name, data=data, packing=packing, footer=footer, styles=("film",), lang=lang)
+    return assemble_page(page, title=name, data=data, packing=packing, footer=footer, styles=styles, lang=lang)
 
 
 def _reads_characters(shot: Shot) -> bool:
@@ -73,7 +77,7 @@ def _score_by_step(film: Film, score: str) -> list[tuple[int, float]]:
 def _describe_probe(shot: Shot, number: int) -> dict[str, Any]:
     """Return the JSON of a probe, in the form of a view's: what is the same at every step, so without weights."""
     first = shot.maps[0]
-    return {
+    probe = {
         "name": str(number),
         "source": shot.source,
         "reference": shot.reference,
@@ -95,4 +99,19 @@ def _describe_probe(shot: Shot, number: int) -> dict[str, Any]:
         "classes": [],
         "answers": [],
         "worth": [],
+    }
+    return probe | _describe_image(shot) if shot.image else probe
+
+
+def _describe_image(shot: Shot) -> dict[str, Any]:
+    """Return what the page of a caption knows of its image."""
+    pixels = shot.pixels
+    grids = {found.kind: found.grid for found in shot.maps if found.grid}
+    return {
+        "image": shot.image,
+        "height": pixels.shape[0],
+        "width": pixels.shape[1],
+        "dark": bool(pixels.mean() < DARK),
+        "warnings": [],
+        "grids": {kind: {"rows": grid[0], "columns": grid[1], "block": 1} for kind, grid in grids.items()},
     }

@@ -14,10 +14,11 @@ import numpy as np
 import torch
 from PIL import Image
 
+from jumok.inspection.labels import cell_labels
 from jumok.inspection.record import AttentionMap
 from jumok.lens.heat import heat_of
 from jumok.lens.html import CLASS, Page, assemble_page, bits_for, describe_view
-from jumok.lens.image_view import ImageView, cell_labels
+from jumok.lens.image_view import ImageView
 from jumok.lens.layers import count_numbers, shown_layers
 from jumok.lens.packing import Packing
 from jumok.lens.view import Side, View
@@ -98,8 +99,13 @@ def _kinds(maps: Sequence[AttentionMap]) -> dict[tuple[str, Grid | None], str]:
 def _block(found: AttentionMap) -> int:
     """Return the side of the square of cells that is shown as one block."""
     assert found.grid is not None
+    return side_of_blocks(found.grid)
+
+
+def side_of_blocks(grid: Grid) -> int:
+    """Return the side of the square of cells that is shown as one block, so that each can be pointed at."""
     side = 1
-    while -(-found.grid[0] // side) * -(-found.grid[1] // side) > MOST_CELLS:
+    while -(-grid[0] // side) * -(-grid[1] // side) > MOST_CELLS:
         side += 1
     return side
 

@@ -12,9 +12,8 @@ import numpy as np
 
 from jumok.errors import ConfigError
 from jumok.inspection.details import PositionTable
+from jumok.inspection.labels import cell_labels
 from jumok.inspection.record import AttentionMap, AttentionRecord
-
-CLASS = "[CLASS]"  # the label of what stands before the cells of an image
 
 
 @dataclass(frozen=True)
@@ -48,12 +47,6 @@ def laid_out(found: AttentionMap, grid: tuple[int, int]) -> AttentionMap:
     labels = cell_labels(grid, special)
     one = found.cut(labels, labels) if found.weights.dim() == 4 else replace(found, queries=labels, keys=labels)
     return replace(one, grid=grid)
-
-
-def cell_labels(grid: tuple[int, int], special: int) -> tuple[str, ...]:
-    """Return the label of each token: "row,column" from 1 for cells, after the special tokens before them."""
-    cells = (f"{row + 1},{column + 1}" for row in range(grid[0]) for column in range(grid[1]))
-    return (*[CLASS] * special, *cells)
 
 
 def placed(record: AttentionRecord) -> list[PositionTable]:

@@ -11,6 +11,7 @@ from typing import Any, Self
 from torch import Tensor
 
 from jumok.data.images.decode import Pixels
+from jumok.data.text.tokenizer import SPACE
 from jumok.inspection.pointing import looks_alike
 from jumok.inspection.record import END, AttentionRecord
 from jumok.lens.caption_page import make_caption_page
@@ -18,7 +19,7 @@ from jumok.lens.caption_strip import draw_word_maps, save_strip
 from jumok.lens.caption_view import CaptionView
 from jumok.lens.html import Page
 from jumok.lens.terminal import Drawing
-from jumok.predictors.alignment import OVER_SOURCE
+from jumok.predictors.alignment import alignment_of
 from jumok.predictors.explanation import Explanation, HeadWorth
 from jumok.tasks.writing import Answer
 
@@ -47,6 +48,24 @@ class WordHeat:
     def save_png(self, path: Path) -> None:
         """Draw a strip to a file: the image, then for each word the image where it looked."""
         save_strip(self.pixels, self.heat, self.words, path, heading=self.caption, title=self.title)
+
+
+def word_heat_of(
+    record: AttentionRecord,
+    *,
+    kind: str = "",
+    layer: int | None = None,
+    head: int | None = None,
+    pixels: Pixels,
+    caption: str,
+) -> WordHeat:
+    """Return where each word of a record looked in an image, by one layer and head, counted from 1, or a mean of all."""
+    found = alignment_of(record, kind=kind, layer=layer, head=head)
+    grid = next(one.grid for one in record.maps if one.grid and (not kind or one.kind == kind))
+    count = len(found.queries) - (found.queries[-1:] == (END,))  # the end is no word
+    heat = found.weights[:count].reshape(count, *grid)
+    words = tuple(label.strip(SPACE) or label for label in found.queries[:count])
+    return WordHeat(heat, words, found.title, pixels, caption)
 
 
 @dataclass(frozen=True, repr=False)
@@ -79,12 +98,9 @@ class CaptionExplanation(Explanation[Answer]):
 
     def word_heat(self, *, kind: str = "", layer: int | None = None, head: int | None = None) -> WordHeat:
         """Return where each word looked, by one layer and head, counted from 1, or a mean of all."""
-        found = self.alignment(kind=kind, layer=layer, head=head)
-        grid = next(one.grid for one in self.record.maps if one.grid and (not kind or one.kind == kind))
-        assert grid is not None
-        count = len(found.queries) - (found.queries[-1:] == (END,))  # the end is no word
-        heat = found.weights[:count].reshape(count, *grid)
-        return WordHeat(heat, found.queries[:count], found.title, self.pixels, self.answer.text)
+        return word_heat_of(
+            self.record, kind=kind, layer=layer, head=head, pixels=self.pixels, caption=self.answer.text
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return caption, probabilities and further captions, as JSON has them."""
@@ -104,8 +120,3 @@ class CaptionExplanation(Explanation[Answer]):
     def page(self, *, matrices: bool | None = None, lang: str | None = None) -> Page:
         """Return the page that shows this; it has no matrices, lang is as in jumok.lens.html.make_page."""
         return make_caption_page([self.view()], lang=lang)
-
-
-def over_image(record: AttentionRecord) -> list[str]:
-    """Return the kinds of attention that look at the image."""
-    return [kind for kind in OVER_SOURCE if any(found.grid for found in record.of_kind(kind))]

@@ -35,7 +35,7 @@ class Look:
     """What `jumok look` asks about a text."""
 
     to: str = ""  # the target language of a translator that has several
-    target: str | None = None  # looked at instead of the model's own: a translation, a continuation, a class
+    target: str | None = None  # looked at instead of the model's own: a translation, a continuation, a class, a caption
     decoding: Mapping[str, Any] = field(default_factory=dict)  # options of the search
     importance: bool = False  # what heads and tokens were worth, too
     details: bool = False  # for a page: queries, keys and values, and further answers of a search
@@ -44,10 +44,12 @@ class Look:
         """Refuse what has no meaning for a run that does something: all but a target and the named options of decoding."""
         refused = {"--to": "translation"} if self.to else {}
         if self.target is not None and not target:
-            refused["--target"] = "translations, continuations and classes"
+            refused["--target"] = "translations, continuations, classes and captions"
         for name in self.decoding:
             if name not in decoding:
-                refused[f"--{name.replace('_', '-')}"] = "translation" if name == "beam" else "language models"
+                refused[f"--{name.replace('_', '-')}"] = (
+                    "translation and captions" if name == "beam" else "language models"
+                )
         for option, others in refused.items():
             raise ConfigError(f"{option} is for {others}; {run} {does}")
 

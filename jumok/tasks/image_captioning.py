@@ -11,10 +11,12 @@ from typing import Any, Self
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from numpy.typing import NDArray
 
-from jumok.config import CaptionData, DecodingConfig
+from jumok.config import CaptionData, DecodingConfig, Split
 from jumok.config.recipe import Recipe
+from jumok.data.builtin.relations import Described, parse
 from jumok.data.corpora import ProgressCallback
 from jumok.data.images.caption_corpora import CaptionCorpora
 from jumok.data.images.caption_store import CaptionStore
@@ -23,11 +25,14 @@ from jumok.data.text.batching import padding_share
 from jumok.data.text.tokenizer import UNKNOWN, Tokenizer
 from jumok.errors import ConfigError
 from jumok.evaluation.captions import score_captions
+from jumok.inspection.film import Shot
 from jumok.nn.batch import CaptionBatch
 from jumok.nn.component import Component
 from jumok.nn.model import CaptionDecoder
 from jumok.tasks.base import Direction, Scores
 from jumok.tasks.caption_batches import CaptionBatches
+from jumok.tasks.caption_film import CaptionCamera, caption_probes
+from jumok.tasks.caption_problems import caption_problems
 from jumok.tasks.feature_maps import feature_maps, see
 from jumok.tasks.image_batches import normalise
 from jumok.tasks.losses import Loss
@@ -40,6 +45,7 @@ from jumok.tasks.writing import MARKS, WritingTask, perplexity, token_loss
 
 BATCH_SIZE = 64  # captions, where the recipe does not say
 ROWS = 256  # captions scored side by side
+THUMBNAIL = 8  # pixels per side of images that are compared by their looks
 
 Captions = CaptionDecoder[Any]
 Seen = NDArray[Any]  # pixels (S, S, C) of 0 to 255, or the map (h, w, E) of a frozen encoder
@@ -145,6 +151,13 @@ class ImageCaptioning(WritingTask[Captions, CaptionBatch, CaptionStore, Seen]):
         self.recipe = replace(full, data=self.corpora.data)
         return self.recipe
 
+    def open_split(self, split: Split) -> dict[str, CaptionStore]:
+        """Return the stores of a split by label, looked at by a frozen encoder: now, and not in the middle of a run."""
+        stores = super().open_split(split)
+        for store in stores.values():
+            self.maps_of(store)
+        return stores
+
     def maps_of(self, store: CaptionStore) -> NDArray[np.float16] | None:
         """Return what the frozen encoder sees in a store's images (N, h, w, E): computed once, kept in the cache."""
         if self.frozen is None:
@@ -249,6 +262,32 @@ class ImageCaptioning(WritingTask[Captions, CaptionBatch, CaptionStore, Seen]):
             for first in range(0, len(order), ROWS):
                 yield self.captioned(store, order[first : first + ROWS].tolist())
 
+    def vectors(self, store: CaptionStore, numbers: NDArray[Any]) -> NDArray[np.float32]:
+        """Return a vector of some images, by which the nearest are found: the mean of its map, or its image made small."""
+        maps = self.maps_of(store)
+        if maps is not None:
+            return np.stack([maps[number].mean(axis=(0, 1), dtype=np.float32) for number in numbers.tolist()])
+        found = []
+        for first in range(0, len(numbers), ROWS):  # a few at a time: as floats they take four times the room
+            pixels = torch.from_numpy(store.images.pixels[numbers[first : first + ROWS]]).permute(0, 3, 1, 2).float()
+            found.append(F.adaptive_avg_pool2d(pixels, THUMBNAIL).flatten(1))
+        small = torch.cat(found)
+        return (small - small.mean(dim=1, keepdim=True)).numpy()
+
+    def drawn(self, store: CaptionStore) -> list[list[Described]] | None:
+        """Return the objects of each image, where captions describe scenes as those of `shapes` do; None elsewhere."""
+        found = []
+        for number in range(len(store)):
+            objects = parse(store.texts(number)[0])
+            if objects is None:
+                return None
+            found.append(objects)
+        return found
+
+    def said(self, captions: Sequence[str]) -> list[list[Described] | None]:
+        """Return the objects that captions describe; None for one that is no sentence of the grammar."""
+        return [parse(caption) for caption in captions]
+
     def evaluate(self, model: Captions) -> Scores:
         """Return the val scores that are taken during training: loss over all, greedy captions of some, two samples."""
         stores = list(self.open_split("val").values())
@@ -295,4 +334,10 @@ class ImageCaptioning(WritingTask[Captions, CaptionBatch, CaptionStore, Seen]):
         survey.problems += vocabulary_problems(
             survey, kind=self.recipe.tokenizer.kind, wanted=self.recipe.tokenizer.vocabulary
         )
+        survey.problems += caption_problems(store, held_out)
         return survey
+
+    def camera(self, model: Captions, *, count: int) -> Callable[[Captions], tuple[Shot, ...]] | None:
+        """Return what shows where a model looks in so many val images; None where it does not look."""
+        probes = caption_probes(self.open_split("val"), count=count, limit=model.limit)
+        return CaptionCamera(self, probes) if probes and model.attends_to_source else None

@@ -98,7 +98,7 @@ class WritingTask(Task[DecoderT, TargetT, StoreT], Generic[DecoderT, TargetT, St
     @cached_property
     def critic(self) -> SelfCritic:
         """What rewards answers in self-critical training."""
-        return SelfCritic(self.training_references(), MARKS)
+        return SelfCritic(self.training_references(), self.marks)
 
     def shortlists(self, items: Sequence[InputT], each: int) -> list[Tensor]:
         """Return the target tokens worth trying for each input."""

@@ -18,9 +18,8 @@ import torch
 from jumok.data.images.caption_store import CaptionStore
 from jumok.errors import ConfigError, DataError
 from jumok.evaluation.captions import CaptionScores, bleu_from_counts, score_captions
-from jumok.evaluation.scenes import SceneScores
+from jumok.evaluation.scenes import SceneScores, score_scenes
 from jumok.evaluation.significance import Significance, resample
-from jumok.predictors.caption_scores import all_texts, scene_scores
 from jumok.predictors.captioner import CaptionWriter
 from jumok.workflows.compare import differences, training_time
 from jumok.workflows.compare_figure import Panel, draw_panels
@@ -116,6 +115,11 @@ def same_images(names: Sequence[str], stores: Sequence[Mapping[str, CaptionStore
     return found
 
 
+def all_texts(store: CaptionStore) -> list[list[str]]:
+    """Return the captions of every image of a store."""
+    return [store.texts(number) for number in range(len(store))]
+
+
 def _names(store: CaptionStore) -> list[str]:
     return list(store.images.names)
 
@@ -140,7 +144,9 @@ def _compare(
     scores = [score_captions(texts, references) for texts in written]
     cider = resample([np.array(found.cider_d_each)[:, None] for found in scores], lambda t: t[0] / len(references))
     bleu = resample([np.array(found.bleu_counts) for found in scores], lambda t: 100 * bleu_from_counts(t)[3])
-    objects = objects_right([scene_scores(texts, references) for texts in written])
+    said = [predictor.task.said(texts) for predictor, texts in zip(predictors.values(), written, strict=True)]
+    drawn = next(iter(predictors.values())).task.drawn(stores[0])
+    objects = [[] for _ in said] if drawn is None else objects_right([score_scenes(of_run, drawn) for of_run in said])
     runs = []
     for number, (name, predictor) in enumerate(predictors.items()):
         trained, speed = training_time(predictor.run.folder, checkpoint)
@@ -169,11 +175,8 @@ def _compare(
     return CaptionComparison(len(references), runs, scores[0].signature, threads=torch.get_num_threads())
 
 
-def objects_right(found: Sequence[SceneScores | None]) -> list[list[ObjectsRight]]:
+def objects_right(runs: Sequence[SceneScores]) -> list[list[ObjectsRight]]:
     """Return for each run how many scenes are all right, in all and by number of objects, with significance."""
-    runs = [scores for scores in found if scores is not None]
-    if len(runs) < len(found):
-        return [[] for _ in found]
     right = np.array([scores.all_right_each for scores in runs], dtype=float)  # (runs, scenes)
     numbers = np.array(runs[0].objects_each)
     rows: list[list[ObjectsRight]] = [[] for _ in runs]

@@ -5,12 +5,15 @@ from dataclasses import replace
 
 import pytest
 import torch
+from lens.test_html import read
 
 from jumok.errors import DataError, RunError
+from jumok.inspection.data_url import as_data_url
 from jumok.inspection.film import Frame, Shot
+from jumok.inspection.labels import cell_labels
 from jumok.inspection.record import AttentionMap
 from jumok.lens.film import film_folder, forget_frames, load_film, save_frame
-from jumok.lens.film_page import make_film_page
+from jumok.lens.film_page import FOOTERS, make_film_page
 
 
 def make_frame(step, words=("▁b", "[END]")):
@@ -74,3 +77,32 @@ def test_a_frame_that_cannot_be_written_says_how_to_go_on(tmp_path):
     film_folder(tmp_path).write_text("in the way")
     with pytest.raises(RunError, match=r"cannot be written .* then go on with --resume \(--set training\.probes=0"):
         save_frame(make_frame(3), tmp_path)
+
+
+def caption_frame(step):
+    """Return a frame of a captioner: five words that look at 3 × 5 cells of an image."""
+    words, grid = ("▁a", "▁red", "▁tri", "angle", "[END]"), (3, 5)
+    weights = (step * torch.randn(2, 5, 15, generator=torch.Generator().manual_seed(step))).softmax(dim=-1)
+    found = AttentionMap("attention", "recurrent", 0, weights, words, cell_labels(grid, 0), grid)
+    image = as_data_url(torch.randint(255, (12, 20, 3), generator=torch.Generator().manual_seed(1)).byte().numpy())
+    shot = Shot("a.png", "a red triangle", f"at {step}", (found,), tuple(range(15)), (0, 1, 2, 2, 3),
+                sides=("reference", "image"), answer_is="caption", image=image)  # fmt: skip
+    return Frame(step, (shot,))
+
+
+def test_a_captioners_frames_keep_the_image_and_the_grid(tmp_path):
+    for step in (0, 3):
+        save_frame(caption_frame(step), tmp_path)
+    film = load_film(tmp_path)
+    for frame in film.frames:
+        (ours,), (theirs,) = frame.shots, caption_frame(frame.step).shots
+        assert replace(ours, maps=()) == replace(theirs, maps=())
+        assert ours.maps[0].grid == (3, 5)
+        assert ours.pixels.shape == (12, 20, 3)
+    first, last = (frame.shots[0] for frame in film.frames)
+    assert first.apart == pytest.approx(0.0, abs=1e-3), "all words look everywhere"
+    assert last.apart > 0.5
+    data = read(make_film_page(film, name="attend"))[0]
+    assert data["probes"][0]["grids"] == {"recurrent": {"rows": 3, "columns": 5, "block": 1}}
+    assert data["probes"][0]["image"] == last.image
+    assert data["footer"] == FOOTERS["caption"]

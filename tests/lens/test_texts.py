@@ -9,20 +9,35 @@ from lens.test_page import browser, pytestmark, visit  # noqa: F401 - fixtures, 
 
 import jumok
 from jumok.errors import ConfigError
-from jumok.lens import film_page, html, image_page, view
+from jumok.lens import caption_page, film_page, html, image_page, view
 from jumok.models.cnn import CNN
 from jumok.models.mixer import Mixer
 from jumok.models.recurrent_classifier import RecurrentClassifier
+from jumok.predictors.caption_explanation import LOOKS_ALIKE
 from jumok.predictors.text_classifier import NO_ATTENTION
 from jumok.texts import LANGUAGES, catalogue
 
 # What Python puts into pages, beside the texts of their own files.
-SIDES = ("source", "output", "output so far", "reference", "queries", "keys", "patches", "text")
+SIDES = (
+    "source",
+    "output",
+    "output so far",
+    "reference",
+    "queries",
+    "keys",
+    "patches",
+    "text",
+    "caption",
+    "caption so far",
+    "image",
+)
 FROM_PYTHON = {
     *SIDES,
     "a record of attention",  # lens/view_of_record.py
     html.FOOTER,
     image_page.FOOTER,
+    caption_page.FOOTER,
+    LOOKS_ALIKE,
     *film_page.FOOTERS.values(),
     film_page.SCORES["loss"],
     film_page.SCORES["accuracy"],

@@ -15,11 +15,13 @@ from torch.fx.experimental import _config as meta
 from jumok.catalogue import MODELS, model_class, task_class
 from jumok.config import DataConfig, DecodingConfig, MaskedTextData, TokenizerConfig, TrainingConfig
 from jumok.config.recipe import Recipe
-from jumok.nn.batch import ImageBatch, LabelBatch, MaskedBatch, PairBatch, TextBatch
+from jumok.nn.batch import CaptionBatch, ImageBatch, LabelBatch, MaskedBatch, PairBatch, TextBatch
 
 B, S, T, V = 3, 7, 5, 19
 SMALL = {
+    "captioner": {"width": 8, "embedding_width": 8, "heads": 2, "encoder": {"name": "cnn", "width": 8, "stages": 2}},
     "cnn": {"width": 8, "stages": 2, "blocks": 1},
+    "efficientnet": {},
     "mixer": {"patch_size": 4, "layers": 1, "width": 8},
     "swin": {"patch_size": 2, "width": 8, "layers": [1, 1], "heads": [2, 2], "window": 2},
     "vit": {"patch_size": 4, "layers": 1, "width": 8, "heads": 2},
@@ -31,6 +33,7 @@ SMALL = {
 }
 SIZES = {
     "source_vocabulary": V, "target_vocabulary": V, "vocabulary": V, "classes": 2, "image_size": 8, "channels": 3,
+    "map_width": 0,
 }  # fmt: skip
 CASES = [
     *((name, task, {}) for name in MODELS for task in model_class(name).tasks),
@@ -38,6 +41,9 @@ CASES = [
     ("transformer", "translation", {"positions": "learned", "cross_attention": "same_depth"}),
     *(("seq2seq", "translation", {"attention": score}) for score in ("none", "dot", "bilinear")),
     ("seq2seq", "translation", {"reverse_source": True, "attend": "before"}),
+    ("captioner", "image-captioning", {"decoder": "transformer"}),
+    ("captioner", "image-captioning", {"doubly_stochastic": 1.0}),
+    ("captioner", "image-captioning", {"attention": "none"}),
     ("bert", "masked-language-modeling", {"pooling": "mean"}),
     ("vit", "image-classification", {"positions": "sinusoidal", "pool": "mean"}),
 ]
@@ -49,6 +55,8 @@ def batch_of(task):
     ids = torch.randint(V, (B, S))
     if task == "translation":
         return PairBatch(ids, mask, ids[:, :T], ids[:, -T:], mask[:, :T])
+    if task == "image-captioning":
+        return CaptionBatch(ids[:, :T], ids[:, -T:], mask[:, :T], torch.randn(B, 3, 8, 8), None, torch.arange(B))
     if task == "language-modeling":
         return TextBatch(ids, ids, torch.zeros_like(ids))
     if task == "masked-language-modeling":

@@ -86,7 +86,6 @@ def test_attending_is_significantly_better_where_it_is():
         assert many.all_right == 100.0
         assert few.all_right == (100.0 if few.objects < 3 else 0.0)
         assert many.significance.p == (1.0 if few.objects < 3 else pytest.approx(1 / 1001))
-    assert objects_right([None, score_scenes(tell, scenes)]) == [[], []]
 
 
 def test_the_command(runs, tmp_path):

@@ -21,7 +21,8 @@ export class CaptionHeads extends Heads {
     if (!this.isOverImage) return super.columns();
     return [
       ...columnsFor(say("place"), say("places")).slice(0, 3),
-      ["apart", say("words apart"), 2, say("How much the maps of two words differ, a mean over pairs: 0 alike, 1 apart")],
+      ["apart", say("words apart"), 2,
+        say("How much the maps of two words differ, a mean over pairs: 0 alike, 1 apart")],
     ];
   }
 

@@ -1,4 +1,4 @@
-// The words of a caption. Pointing at one lights up the image; where the image is pointed at, words that looked there do.
+// The words of a caption: pointing at one lights up the image, pointing at the image lights up words.
 import { css, inkOn, weightColours } from "./colour.js";
 import { make } from "./elements.js";
 import { largestOf } from "./patch_grid.js";

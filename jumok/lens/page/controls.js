@@ -69,7 +69,8 @@ function attentionControls({ run, settings, selection, canRollOut, set }, has) {
     has("kind") && kinds.length > 1 ? asked("kind", say("who looks at whom"), kinds, kind) : null,
     has("layer") && maps.length > 1 ? asked("layer", say("layer"), layers, chosen) : null,
     has("heads") ? headsControl({ settings, maps, set, title, isOne, disabled: isRollout }) : null,
-    has("combine") && (canRollOut || isSeveral) ? asked("combine", say("several shown as"), waysOf({ maps, kind, canRollOut }), combine) : null,
+    has("combine") && (canRollOut || isSeveral)
+      ? asked("combine", say("several shown as"), waysOf({ maps, kind, canRollOut }), combine) : null,
   ].filter(Boolean);
 }
 

@@ -43,8 +43,9 @@ export class Heads extends Panel {
   drawnOf({ matrix }) { return matrix; }
   coloursOf() { return weightColours(); }
   coloursOnScreen() { return this.coloursOf(); }
-  toldOf({ entropy, distance }) {
-    return say("spread {spread}, distance {distance}", { spread: decimal(entropy, 2), distance: decimal(distance, 2) });
+  toldOf(one) {
+    const values = { spread: decimal(one.entropy, 2), distance: decimal(one.distance, 2) };
+    return say("spread {spread}, distance {distance}", values);
   }
 
   show() {

@@ -1,4 +1,4 @@
-// What is pointed at beside an image: a word with its rivals and where it looks, or a place with the words that looked.
+// What is pointed at, told beside a captioned image: a word with its rivals and places, or a place with its words.
 import { bars } from "./bars.js";
 import { make } from "./elements.js";
 import { percent } from "./formats.js";

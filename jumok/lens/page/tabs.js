@@ -31,8 +31,9 @@ export function makeTabs(state, tabs) {
 
 function titleOf(tab) {
   return {
-    compare: say("Side by side"), lines: say("Lines"), map: say("Map"), heads: say("Heads"),
-    strip: say("Word by word"), steps: say("Step by step"), positions: say("Positions"), tokens: say("Tokens"), answers: say("Answers"),
+    compare: say("Side by side"), strip: say("Word by word"), lines: say("Lines"), map: say("Map"),
+    heads: say("Heads"), steps: say("Step by step"), positions: say("Positions"), tokens: say("Tokens"),
+    answers: say("Answers"),
   }[tab];
 }
 

@@ -43,7 +43,8 @@ export class WordStrip extends Panel {
       const canvas = pixels(smoothed(rowOf(selection.matrix, place), grid), colours);
       canvas.className = "smooth";
       const image = run.image ? make("img", { src: run.image, alt: "", class: smallOf(run) }) : null;
-      const frame = make("div", { class: "image", style: `aspect-ratio: ${run.width} / ${run.height}` }, image, canvas);
+      const shape = `aspect-ratio: ${run.width} / ${run.height}`;
+      const frame = make("div", { class: "image", style: shape }, image, canvas);
       const letters = make("span", { class: "letters", text: item.shown });
       const own = make("button", { class: "word-panel", "data-word": place, title: item.shown }, frame, letters);
       return { own, place, canvas, image, word: item.shown };
