@@ -10,7 +10,8 @@ from jumok.cli.display import run_folders
 def new(
     data: list[Path] = typer.Argument(
         ...,
-        help="Two files of lines (source, target); or one table, text file, .npz, or folder (of class folders, of texts).",
+        help="Two files of lines (source, target); images and their captions; or one table, text file, .npz, or folder "
+        "(of class folders, of texts).",
     ),
     task: str = typer.Option(
         "", "--task", help="What to learn, where the data leaves a choice (jumok list has the tasks)."
@@ -22,7 +23,7 @@ def new(
     ),
     source: str = typer.Option("", "--source", help="A table's column to translate from: name, or number from 0."),
     target: str = typer.Option("", "--target", help="A table's column to translate to."),
-    text: str = typer.Option("", "--text", help="A table's column of texts, or of image files."),
+    text: str = typer.Option("", "--text", help="A table's column of texts, of captions, or of image files."),
     second: str = typer.Option("", "--second", help="A table's column of second texts, where a class belongs to two."),
     label: str = typer.Option("", "--label", help="A table's column of classes."),
     model: str = typer.Option("", "--model", help="Another model than the usual one of the task (jumok list)."),
@@ -42,6 +43,8 @@ def new(
     Example: [bold]jumok new reviews.csv[/bold] (a table of texts and classes: a classifier)
 
     Example: [bold]jumok new photos/[/bold] (a folder with a folder of images for each class: ViT)
+
+    Example: [bold]jumok new photos/ captions.csv[/bold] (images, and a file of captions in any usual format: a captioner)
 
     Example: [bold]jumok new novel.txt[/bold] (a text: GPT; [bold]--task masked-language-modeling[/bold]: BERT)
 

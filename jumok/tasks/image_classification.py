@@ -164,5 +164,5 @@ class ImageClassification(Classification[ImageReader, ImageBatch, LabelledImageS
             unknown={},
         )
         survey.problems += self.rare_classes(store)
-        survey.problems += image_problems(store, held_out)
+        survey.problems += image_problems(store.images, {label: found.images for label, found in held_out.items()})
         return survey

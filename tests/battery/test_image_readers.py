@@ -15,12 +15,14 @@ SIDE, CHANNELS, CLASSES = 20, 3, 5
 READERS = [name for name in MODELS if "image-classification" in model_class(name).tasks]
 SIZES = {
     "cnn": {"width": 8, "stages": 3, "blocks": 1},
+    "efficientnet": {"dropout": 0.0},
     "mixer": {"patch_size": 4, "layers": 2, "width": 22, "feedforward": 17, "place_feedforward": 13},
     "swin": {"patch_size": 2, "width": 6, "layers": [2, 3], "heads": [2, 3], "window": 3, "stochastic_depth": 0.0},
     "vit": {"patch_size": 4, "layers": 2, "width": 22, "heads": 2, "feedforward": 17},
 }
 VARIANTS = {
     "cnn": {"default": {}, "deeper": {"blocks": 2, "stages": 2}, "pooled": {"stem_pool": True}},
+    "efficientnet": {"lite0": {}, "lite2": {"variant": "lite2"}},
     "mixer": {"default": {}, "convolution": {"patches": "convolution"}},
     "swin": {
         "default": {},
@@ -38,7 +40,7 @@ VARIANTS = {
         "no feed-forward": {"feedforward": 0},
     },
 }
-MIXES_EXAMPLES = {"cnn"}  # batch norm, while training
+MIXES_EXAMPLES = {"cnn", "efficientnet"}  # batch norm, while training
 ATTENDS = {"swin", "vit"}
 ONE_SIZE = {"mixer"}
 CASES = [(name, variant) for name in READERS for variant in VARIANTS[name]]
@@ -159,7 +161,7 @@ def test_other_sizes_work_too(case, model, size):
 
 def test_what_is_random_is_so_in_training_alone(case):
     name, variant = case
-    options = {"dropout": 0.4} | ({} if name == "cnn" else {"stochastic_depth": 0.5})
+    options = {"dropout": 0.4} | ({} if name in MIXES_EXAMPLES else {"stochastic_depth": 0.5})
     model, batch = make_model(name, variant, **options), make_batch()
     assert torch.equal(model(batch), model(batch))
     model.train()

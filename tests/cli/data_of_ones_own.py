@@ -71,6 +71,20 @@ def photos_csv(folder: Path) -> None:
     write_csv(folder / "photos.csv", [("file", "form"), *rows])
 
 
+def captioned(folder: Path) -> None:
+    """album/, and captions.csv with two captions of each image."""
+    from jumok.data.builtin import relations
+
+    (folder / "album").mkdir(exist_ok=True)
+    rows = []
+    for number in range(60):
+        scene = relations.scene("train", number)
+        relations.draw(scene, 32).save(folder / "album" / f"{number}.png")
+        first = scene.described[0]
+        rows += [(f"{number}.png", scene.caption), (f"{number}.png", f"There is a {first.colour} {first.form}.")]
+    write_csv(folder / "captions.csv", [("image", "caption"), *rows])
+
+
 def digits_npz(folder: Path) -> None:
     """digits.npz: x, y."""
     generator = np.random.default_rng(1)
@@ -110,7 +124,18 @@ def texts(folder: Path) -> None:
 
 KINDS: dict[str, Callable[[Path], None]] = {
     made.__name__: made
-    for made in (two_files, pairs_csv, reviews_csv, reviews_jsonl, photos, photos_csv, digits_npz, novel_txt, texts)
+    for made in (
+        two_files,
+        pairs_csv,
+        reviews_csv,
+        reviews_jsonl,
+        photos,
+        photos_csv,
+        captioned,
+        digits_npz,
+        novel_txt,
+        texts,
+    )
 }
 
 

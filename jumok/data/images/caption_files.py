@@ -92,6 +92,22 @@ def read_captions(files: CaptionFiles, find: Find) -> CaptionListing:
     return listing
 
 
+def splits_of(files: CaptionFiles, find: Find) -> list[str]:
+    """Return the splits that a file speaks of, in its order."""
+    path = find(files.file)
+    images = open_place(find(files.images) if files.images else path.parent, whole=False)
+    return list(dict.fromkeys(row.split for row in _rows(path, files, images) if row.split))
+
+
+def keys_of(path: Path) -> list[str]:
+    """Return the keys of the objects in a .json that is a list of them; none of any other file."""
+    if not path.name.lower().removesuffix(".gz").endswith(".json"):
+        return []
+    content = _parsed(path)
+    first = content[0] if isinstance(content, list) and content else None
+    return list(map(str, first)) if isinstance(first, dict) else []
+
+
 def some_of(names: Sequence[str]) -> str:
     """Return the first of many names, for a message."""
     return ", ".join(names[:NAMED]) + (", …" if len(names) > NAMED else "")
@@ -169,12 +185,7 @@ def _flickr_rows(path: Path) -> Iterator[Row]:
 
 
 def _json_rows(path: Path, files: CaptionFiles, images: ImagePlace) -> Iterator[Row]:
-    try:
-        content = json.loads("\n".join(read_lines(path)))
-    except (ValueError, RecursionError) as error:
-        raise DataError(
-            f"{path} is no JSON ({str(error)[:80]}); write it again. One object per line is .jsonl."
-        ) from None
+    content = _parsed(path)
     if isinstance(content, list):
         return _listed(path, content, files, images)
     if not isinstance(content, dict):
@@ -184,6 +195,15 @@ def _json_rows(path: Path, files: CaptionFiles, images: ImagePlace) -> Iterator[
     if isinstance(content.get("images"), list) and all(isinstance(image, dict) for image in content["images"]):
         return _karpathy(path, content["images"])
     return (Row(name, _captions(captions, f"{path}, {name}")) for name, captions in content.items())
+
+
+def _parsed(path: Path) -> Any:
+    try:
+        return json.loads("\n".join(read_lines(path)))
+    except (ValueError, RecursionError) as error:
+        raise DataError(
+            f"{path} is no JSON ({str(error)[:80]}); write it again. One object per line is .jsonl."
+        ) from None
 
 
 def _coco(path: Path, content: dict[str, Any]) -> Iterator[Row]:

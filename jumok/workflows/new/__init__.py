@@ -15,7 +15,7 @@ from jumok.runs.shipped import find_run
 from jumok.workflows.new.choosing import DEFAULT_MODELS, GOES_ON_AS, choose
 from jumok.workflows.new.columns import Choice
 from jumok.workflows.new.looking import look_at
-from jumok.workflows.new.places import Places, find_places
+from jumok.workflows.new.places import Places, find_places, holds_images
 from jumok.workflows.new.plan import write_recipe
 from jumok.workflows.new.plans import Size
 
@@ -46,13 +46,15 @@ def new_recipe(
     preset: str = "",
     start_from: str | Path | None = None,
 ) -> NewRecipe:
-    """Write a recipe for two files of lines, or for one file, table or folder; what is not said is chosen.
+    """Write a recipe for two files of lines, for images and their captions, or for one file, table or folder.
 
-    source, target, text, second and label are columns of a table. val is scored on, as many files as data. start_from
-    is an earlier run, whose model and tokenizer the recipe takes.
+    What is not said is chosen. source, target, text, second and label are columns of a table. val is scored on, as many
+    files as data. start_from is an earlier run, whose model and tokenizer the recipe takes.
     """
     if not data:
-        raise ConfigError("jumok new needs your data: two files of lines, a table, a folder of images, or text")
+        raise ConfigError(
+            "jumok new needs your data: two files of lines, a table, a folder of images (and captions), or text"
+        )
     paths = [Path(path) for path in data]
     path = Path(out) if out is not None else Path(f"{_name(paths)}.toml")
     if path.exists():
@@ -86,6 +88,8 @@ def _name(paths: Sequence[Path]) -> str:
     """Return a name for a recipe: that of the file or folder, or of both files."""
     if len(paths) == 1:
         return paths[0].absolute().name.split(".")[0] or "recipe"
+    if any(map(holds_images, paths)):  # images and captions
+        return "-".join(path.absolute().name.split(".")[0] for path in paths)
     return "-".join(path.name for path in paths)
 
 

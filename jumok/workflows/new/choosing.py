@@ -2,6 +2,7 @@
 
 from jumok.catalogue import MODELS, config_class, model_class
 from jumok.errors import ConfigError, did_you_mean
+from jumok.workflows.new.caption_plan import image_captioning
 from jumok.workflows.new.material import Material
 from jumok.workflows.new.plan import Plan
 from jumok.workflows.new.plans import PLANS, Size
@@ -10,13 +11,23 @@ DEFAULT_MODELS = {
     "translation": "transformer",
     "text-classification": "recurrent-classifier",
     "image-classification": "vit",
+    "image-captioning": "captioner",
     "language-modeling": "gpt",
     "masked-language-modeling": "bert",
 }
 # What a run can be fine-tuned for.
 GOES_ON_AS = {
     "masked-language-modeling": ("text-classification", "masked-language-modeling"),
-    **{task: (task,) for task in ("translation", "text-classification", "image-classification", "language-modeling")},
+    **{
+        task: (task,)
+        for task in (
+            "translation",
+            "text-classification",
+            "image-classification",
+            "image-captioning",
+            "language-modeling",
+        )
+    },
 }
 
 
@@ -35,7 +46,8 @@ def choose(material: Material, size: Size) -> Plan:
                 f"--preset {size.preset}: {model} has no such preset; {did_you_mean(size.preset, presets)}"
             )
         size = Size(model, size.preset)
-    return PLANS[material.task](material, size)
+    plans = {**PLANS, "image-captioning": image_captioning}
+    return plans[material.task](material, size)
 
 
 def _check_goes_on(task: str, size: Size) -> None:

@@ -44,7 +44,14 @@ LANGUAGES = (
     "pt", "portuguese", "cs", "czech", "nl", "dutch", "vi", "vietnamese", "ar", "arabic", "hi", "hindi", "tr",
     "turkish",
 )  # fmt: skip
-KNOWN = frozenset([*TEXTS, *LABELS, *SOURCES, *TARGETS, *LANGUAGES, "image", "file", "path", "filename", "id", "idx"])
+IMAGES = (
+    "image", "image_name", "image_id", "filename", "file_name", "file", "path", "img", "picture", "이미지", "파일",
+)  # fmt: skip
+CAPTIONS = (
+    "caption", "captions", "description", "descriptions", "comment", "sentence", "sentences", "raw", "text", "캡션", "설명",
+)  # fmt: skip
+SPLITS = ("split", "set", "partition")
+KNOWN = frozenset([*TEXTS, *LABELS, *SOURCES, *TARGETS, *LANGUAGES, *IMAGES, *CAPTIONS, "id", "idx"])
 
 
 @dataclass
@@ -221,7 +228,8 @@ def task_of(table: Table, choice: Choice) -> str:
         return "translation"
     texts, classes = table.of_kind("text"), table.of_kind("classes")
     if table.of_kind("images"):
-        return "image-classification"
+        captioned = table.named(CAPTIONS, ["text"]) or (texts and not classes)
+        return "image-captioning" if captioned and not choice.label else "image-classification"
     if choice.label or choice.second:
         return "text-classification"
     if _pair_by_name(table):

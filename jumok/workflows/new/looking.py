@@ -1,6 +1,6 @@
 """What somebody has, looked at: one function for each kind, and which kind it is.
 
-Places → two files | a table | images | running text → Material
+Places → two files | a table | images | images and captions | running text → Material
 """
 
 from collections import Counter
@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 
 from jumok.config import Corpus, ImageFiles, TextFile
-from jumok.data.images.decode import BrokenImageError, channels_of
-from jumok.data.images.listing import SUFFIXES, ImageEntry, list_images, load_entry
+from jumok.data.images.listing import SUFFIXES, list_images
 from jumok.data.tables import is_table
 from jumok.data.text.sources import clean, read_documents, read_pairs, text_files, tidy
 from jumok.errors import ConfigError, DataError, counted
+from jumok.workflows.new.captions import CAPTIONING, look_at_captions
 from jumok.workflows.new.columns import (
     Choice,
     Column,
@@ -36,9 +36,9 @@ from jumok.workflows.new.material import (
     told_classes,
     with_mask,
 )
-from jumok.workflows.new.places import Places
+from jumok.workflows.new.opening import near, open_some
+from jumok.workflows.new.places import Places, has_images, holds_images
 
-TRIED = 40  # images that are opened to find out size and colour
 MASKED = "masked-language-modeling"
 ELSEWHERE = {  # what is no data as it stands, and what to do
     ".json": "one JSON object per line, in a file ending in .jsonl, is read as a table",
@@ -55,10 +55,12 @@ def look_at(places: Places, task: str, choice: Choice) -> Material:
     """Return what the files of train hold, for a task or for the one that they suggest."""
     path, *target = places["train"]
     name = path.name.lower().removesuffix(".gz")
+    if task == CAPTIONING or (target and holds_images(path)):
+        return look_at_captions(places, task, choice)
     if target:
         return look_at_two_files(places, task)
     if path.is_dir():
-        if _has_images(path):
+        if has_images(path):
             return look_at_images(places, task)
         if tables := sorted(file.name for file in path.iterdir() if is_table(file)):
             raise ConfigError(f"{path} holds tables: {', '.join(tables[:5])}; give one of them, and --val for another")
@@ -111,6 +113,8 @@ def look_at_rows(places: Places, task: str, choice: Choice) -> Material:
     header = "the first row names the columns" if table.has_header else "no header, so columns are numbered"
     seen = [f"{table.path.name}: a table of {table.rows:,} rows; {table.listed()}; {header}"]
     task = task or task_of(table, choice)
+    if task == CAPTIONING:
+        return look_at_captions(places, task, choice)
     if task == "translation":
         return _pairs(places, table, choice, seen)
     if task == "image-classification":
@@ -169,10 +173,6 @@ def _labelled(places: Places, table: Table, text: Column, choice: Choice, seen: 
 # --- images
 
 
-def _has_images(folder: Path) -> bool:
-    return any(path.suffix.lower() in SUFFIXES for path in folder.rglob("*")) or any(folder.glob("data_batch_*.bin"))
-
-
 def look_at_images(
     places: Places, task: str, table: Table | None = None, choice: Choice | None = None, seen: Sequence[str] = ()
 ) -> Material:
@@ -185,7 +185,7 @@ def look_at_images(
     listing = list_images(ImageFiles.parse({"file": str(path.absolute()), **columns}, "data"), Path)
     entries, classes = listing.entries, Counter(entry.label for entry in listing.entries)
     check_classes(classes, str(path))
-    side, channels, broken = _opened(path, entries)
+    side, channels, broken = open_some(path, entries)
     colour = "in colour" if channels == 3 else "grey"
     return Material(
         "image-classification",
@@ -198,7 +198,7 @@ def look_at_images(
             *broken,
         ],
         count=len(entries),
-        example=_near(entries[0]),
+        example=near(entries[0]),
         classes=classes,
         side=side,
         channels=channels,
@@ -212,37 +212,6 @@ def _image_column(table: Table, choice: Choice) -> Column:
     raise ConfigError(
         f"{table.path}: {len(images)} columns may be the image files: {table.listed()}.\nName it: --text COLUMN"
     )
-
-
-def _near(entry: ImageEntry) -> str:
-    """Return an image's file as it is typed from here, or a name that stands for one."""
-    if entry.number >= 0:
-        return "image.png"
-    here = Path.cwd()
-    return str(entry.source.relative_to(here) if entry.source.is_relative_to(here) else entry.source)
-
-
-def _opened(path: Path, entries: Sequence[ImageEntry]) -> tuple[int, int, list[str]]:
-    """Return the middle side and the channels of some images, and what to know of those that cannot be opened."""
-    chosen = entries[:: max(len(entries) // TRIED, 1)]
-    sides, channels, broken = [], [], []
-    for entry in chosen:
-        try:
-            image = load_entry(entry)
-        except BrokenImageError as error:
-            broken.append(f"{entry.name}: {error}")
-            continue
-        sides.append(min(image.size))
-        channels.append(channels_of(image))
-    if not sides:
-        where = (
-            f"; a table's files are looked for from its folder on, {path.parent.absolute()}" if is_table(path) else ""
-        )
-        raise DataError(f"{path}: none of {len(chosen)} images can be opened, as {broken[0]}{where}")
-    notes = []
-    if broken:
-        notes = [f"{len(broken)} of {len(chosen)} images tried cannot be opened and will be left out, as {broken[0]}"]
-    return int(np.median(sides)), max(channels), notes
 
 
 # --- running text

@@ -11,7 +11,7 @@ from jumok.config import Split
 from jumok.errors import ConfigError, DataError
 
 SHOWN = 6  # classes that are named
-LEAST_PAIRS, LEAST_LABELLED, LEAST_CHARACTERS = 100, 20, 1000
+LEAST_PAIRS, LEAST_LABELLED, LEAST_CAPTIONED, LEAST_CHARACTERS = 100, 20, 50, 1000
 Tokens = np.ndarray[Any, np.dtype[np.float64]]
 
 
@@ -22,7 +22,7 @@ class Material:
     task: str
     files: Mapping[Split, Any]  # as a recipe writes them, paths as they are
     seen: list[str]  # what a user is told of it
-    count: int  # examples; of running text, documents
+    count: int  # examples; of running text, documents; of captions, images
     example: str  # what a finished model may be given on the command line
     tokens: Tokens = field(default_factory=lambda: np.zeros(0))  # of each example, or of all, roughly
     classes: Counter[str] = field(default_factory=Counter)
@@ -31,6 +31,8 @@ class Material:
     documents: str = "file"  # what a document is in plain text
     side: int = 0  # pixels of an image
     channels: int = 3
+    captions: int = 0
+    ascii: float = 1.0  # share of the characters
 
 
 def estimated_tokens(text: str) -> int:
@@ -71,6 +73,14 @@ def check_classes(classes: Counter[str], where: str) -> None:
         raise DataError(f"{where} has only the class '{next(iter(classes), '')}'; a classifier needs two or more")
     if classes.total() < LEAST_LABELLED:
         raise DataError(f"{where} has {classes.total()} examples; a classifier needs dozens of each class")
+
+
+def check_captioned(images: int, where: str) -> None:
+    """Refuse too few images with captions."""
+    if images < LEAST_CAPTIONED:
+        raise DataError(
+            f"{where} has captions of {images:,} images; a captioner needs thousands, or hundreds that are alike"
+        )
 
 
 def check_characters(characters: int, where: str) -> None:

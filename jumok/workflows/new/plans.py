@@ -79,7 +79,7 @@ def translation(material: Material, size: Size) -> Plan:
         decay=False,
     )
     decoding = [Entry("beam", 5), Entry("length_penalty", 1.0)]
-    return _plan(
+    return make_plan(
         material, size, {"data": data, "tokenizer": tokenizer, "model": model, "training": training, "decoding": decoding},
         title=f"Translation, {pairs:,} pairs",
         chosen=[f"{size.model}, preset {preset}: what {pairs:,} pairs can feed in the time of a laptop", f"{steps:,} steps"],
@@ -134,7 +134,7 @@ def text_classification(material: Material, size: Size) -> Plan:
         "--model bert has attention to look at, --from RUN starts from a model that was pre-trained",
         "bert": "bert: attention to look at; from scratch it takes longer than --model recurrent-classifier",
     }
-    return _plan(
+    return make_plan(
         material, size, {"data": data, "tokenizer": tokenizer, "model": model, "training": training},
         title=f"The class of a text, {texts:,} texts, {len(material.classes):,} classes",
         chosen=[chosen.get(size.model, ""), f"{steps:,} steps; texts are cut at {length} tokens"],
@@ -192,7 +192,7 @@ def image_classification(material: Material, size: Size) -> Plan:
         "vit": f"vit, images of {side} × {side} pixels: look shows where it looked; --model cnn is often more accurate, "
         "and has no attention",
     }
-    return _plan(
+    return make_plan(
         material,
         size,
         {"data": data_entries(material, *held_out(material, "images", most=5000), *entries), "data.augment": augment,
@@ -243,7 +243,7 @@ def language_modeling(material: Material, size: Size) -> Plan:
     )
     decoding = [Entry("sample", True), Entry("temperature", 0.8, "below 1 safer, above 1 bolder")]
     unit = "characters" if by_characters else "subwords"
-    return _plan(
+    return make_plan(
         material, size,
         {"data": data_entries(material, *share_held_out(material)), "tokenizer": cut, "model": model, "training": training,
          "decoding": decoding},
@@ -286,14 +286,16 @@ def masked_language_modeling(material: Material, size: Size) -> Plan:
         Entry("learning_rate", fine_tuning_rate(earlier, 5e-4, 5e-5) if earlier else 1.5e-3 if large else 2e-3),
         Entry("label_smoothing", 0.0),
     )
-    return _plan(
+    return make_plan(
         material, size, {"data": data_entries(material, *more), "tokenizer": tokenizer, "model": model, "training": training},
         title=f"Masked tokens of a text of {material.characters:,} characters",
         chosen=[f"bert, preset {preset}; jumok new TABLE --from its run makes a classifier of it", f"{steps:,} steps"],
     )  # fmt: skip
 
 
-def _plan(material: Material, size: Size, sections: dict[str, list[Entry]], *, title: str, chosen: list[str]) -> Plan:
+def make_plan(
+    material: Material, size: Size, sections: dict[str, list[Entry]], *, title: str, chosen: list[str]
+) -> Plan:
     """Return the plan; where it starts from an earlier run, model and tokenizer are left to that."""
     if size.earlier is not None:
         sections = {name: entries for name, entries in sections.items() if name not in ("tokenizer", "model")}
