@@ -22,8 +22,9 @@ class CaptionFiles(DataFile):
         description="the images' folder, or an .npz of many; '' = the folder of the captions",
     )
     image: int | str = Field(0, description="a table's column of images, from the images' folder on")
-    caption: int | str = Field(
-        1, description="a table's column of captions, or a key in .json; a list may hold several"
+    caption: int | str | list[int | str] = Field(
+        1,
+        description="a table's column of captions, or a key in .json, whose values may be lists; a list of columns: all of them",
     )
     split_column: int | str = Field("", description="a table's column of the split that a row belongs to; '' = none")
     split: str = Field(
