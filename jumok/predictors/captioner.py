@@ -42,12 +42,11 @@ class CaptionWriter(ModelPredictor[ImageCaptioning, CaptionDecoder[Any], Caption
     """Describe images with a run's weights."""
 
     verb = "caption"
-    source_is = "a captioner's --source is a file of captions; --images names the folder of their images"
     explains = "caption"
 
     def find(self, places: Sequence[str | Path]) -> list[Path]:
         """Return image files, those inside folders included, in order."""
-        return find_images(places, "describes")
+        return find_images(places)
 
     def read(self, image: GivenImage) -> Pixels:
         """Return the pixels (S, S, C) of a file or a Pillow image, as the model takes them."""

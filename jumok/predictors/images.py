@@ -31,8 +31,8 @@ class ImageShape(Protocol):
         """How an image becomes square."""
 
 
-def find_images(places: Sequence[str | Path], does: str) -> list[Path]:
-    """Return image files, those inside folders included, in order; does says what the run does with images."""
+def find_images(places: Sequence[str | Path]) -> list[Path]:
+    """Return image files, those inside folders included, in order."""
     found: list[Path] = []
     for place in map(Path, places):
         if place.is_dir():
@@ -43,7 +43,7 @@ def find_images(places: Sequence[str | Path], does: str) -> list[Path]:
         elif place.exists():
             found.append(place)
         else:
-            raise DataError(f"there is no image {place}; this run {does} images: give files or folders.")
+            raise DataError(f"there is no image {place}; this run is for images: give files or folders.")
     return found
 
 
