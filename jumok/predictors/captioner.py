@@ -3,6 +3,7 @@
 file → pixels → (frozen encoder → feature map) → search → caption; explain adds one teacher-forced pass that is observed
 """
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, overload
@@ -11,6 +12,7 @@ import numpy as np
 import torch
 from PIL import Image
 
+from jumok.cache import cache_key, cached_folder
 from jumok.config import CaptionFiles, DecodingConfig
 from jumok.data.images.caption_store import CaptionStore
 from jumok.data.images.decode import Pixels
@@ -33,6 +35,7 @@ from jumok.tasks.writing import Answer, perplexity
 
 LISTED = 5  # captions of a page, where the beam is as wide
 ROWS = 512  # images that are read before they are described: a bound on memory
+MOST_TRAIN = 10_000  # training images, evenly spread, whose captions the floors are made of
 
 
 class CaptionWriter(ModelPredictor[ImageCaptioning, CaptionDecoder[Any], CaptionStore]):
@@ -228,7 +231,6 @@ class CaptionWriter(ModelPredictor[ImageCaptioning, CaptionDecoder[Any], Caption
         scores = {
             **score_captions(written, references).to_dict(),
             "with_punctuation": score_captions(written, references, punctuation=True).to_dict(),
-            "distinct_references": len({text for texts in references for text in texts}),
             "broken": store.images.broken,
             "loss": loss,
             "perplexity": perplexity(loss),
@@ -239,11 +241,26 @@ class CaptionWriter(ModelPredictor[ImageCaptioning, CaptionDecoder[Any], Caption
         return scores if drawn is None else scores | {"objects": score_scenes(self.task.said(written), drawn).to_dict()}
 
     def _floors(self, store: CaptionStore, references: list[list[str]]) -> Scores:
-        """Return the scores of captions that need no captioner; those made of training data only where it is there."""
+        """Return the scores of captions that need no captioner, kept in the cache; without training data, of humans alone."""
+        task = self.task
         try:
-            train = self.task.corpora.train
+            train = task.corpora.train
         except DataError:
             return floors(references, [])
-        captions = [train.texts(number) for number in range(len(train))]
-        vectors, train_vectors = (self.task.vectors(one) for one in (store, train))
-        return floors(references, captions, features=vectors, train_features=train_vectors)
+        numbers = np.unique(np.linspace(0, len(train) - 1, MOST_TRAIN).astype(int)) if len(train) else np.arange(0)
+
+        def build(folder: Path) -> None:
+            found = floors(
+                references,
+                [train.texts(number) for number in numbers.tolist()],
+                features=task.vectors(store, np.arange(len(store))),
+                train_features=task.vectors(train, numbers),
+                progress=lambda done: task.corpora.progress("comparing with training images", done),
+            )
+            (folder / "floors.json").write_text(json.dumps(found), encoding="utf-8")
+
+        stores = [found.folder.name for side in (store, train) for found in (side, side.images)]
+        key = cache_key("caption-floors", stores, task.frozen.hash if task.frozen else "", MOST_TRAIN)
+        text = (cached_folder(key, build) / "floors.json").read_text(encoding="utf-8")
+        found: Scores = json.loads(text)
+        return found
