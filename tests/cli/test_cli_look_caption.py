@@ -96,7 +96,7 @@ def test_an_explanation_is_of_the_caption_that_is_written(tmp_path_factory, imag
         assert_close(one.weights.sum(dim=-1), torch.ones(one.weights.shape[:2]))
 
 
-def test_pictures_keep_their_shape(attend, tmp_path):
+def test_images_keep_their_shape(attend, tmp_path):
     wide = shapes.draw(shapes.scene("test", 5), 60).resize((60, 30))
     wide.save(tmp_path / "wide.png")
     found = library.load(attend).explain(tmp_path / "wide.png", options=DecodingConfig(max_length=3))
