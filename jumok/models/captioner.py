@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Literal, Self
 
 import torch
+import torch.nn.functional as F
 from pydantic import Field, field_validator, model_validator
 from torch import Tensor, nn
 
@@ -249,6 +250,7 @@ class RecurrentCaptioner(Captioner[RecurrentState]):
         """Return states (R, n, D), contexts (R, n, N), weights (R, n, S) and the last vectors: look, then step."""
         cells, keys = state.memory.parts
         own, top = state.vectors, self.config.layers - 1
+        gates, of_seen = self.decoder.gates_of_first(embedded)
         states, contexts, looked = [], [], []
         for place in range(embedded.shape[1]):
             context, weights = self.attention(own[top][:, None], cells, keys, state.memory.mask)
@@ -256,7 +258,7 @@ class RecurrentCaptioner(Captioner[RecurrentState]):
             if self.config.gate:
                 seen = torch.sigmoid(self.gate(own[top])) * seen
             seen = self.dropout(seen)
-            own = self.decoder.step(self.decoder.input_gates(torch.cat([embedded[:, place], seen], dim=1)), own)
+            own = self.decoder.step(gates[:, place] + F.linear(seen, of_seen), own)
             states.append(own[top])
             contexts.append(seen)
             looked.append(weights)

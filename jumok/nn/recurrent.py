@@ -132,6 +132,14 @@ class RecurrentStack(nn.Module):
         """Return what the first layer needs of all inputs x (R, n, I) at once: (R, n, G · W)."""
         return nn.functional.linear(x, self._weight("weight_ih", 0), self._weight("bias_ih", 0))
 
+    def gates_of_first(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the gates (R, n, G · W) of the first features x (R, n, J) of all inputs, and the weights of the rest.
+
+        What is known before the first step is multiplied at once; each step adds the gates of what it has found out.
+        """
+        first, rest = self._weight("weight_ih", 0).tensor_split((x.shape[-1],), dim=1)
+        return nn.functional.linear(x, first, self._weight("bias_ih", 0)), rest
+
     def step(self, gates: Tensor, vectors: list[Tensor]) -> list[Tensor]:
         """Return the vectors after one step, given the first layer's input gates (R, G · W)."""
         states, cells = vectors[: self.layers], vectors[self.layers :]

@@ -27,7 +27,7 @@ from jumok.predictors.caption_explaining import explain, log_probabilities_of
 from jumok.predictors.caption_explanation import CaptionExplanation
 from jumok.predictors.explaining import Look, weighed
 from jumok.predictors.explanation import HeadWorth
-from jumok.predictors.images import GivenImage, find_images, read_image
+from jumok.predictors.images import GivenImage, find_images, read_both, read_image
 from jumok.predictors.searching import answer_all
 from jumok.tasks.base import Scores
 from jumok.tasks.image_captioning import ImageCaptioning
@@ -42,12 +42,11 @@ class CaptionWriter(ModelPredictor[ImageCaptioning, CaptionDecoder[Any], Caption
     """Describe images with a run's weights."""
 
     verb = "caption"
-    source_is = "a captioner's --source is a file of captions; --images names the folder of their images"
     explains = "caption"
 
     def find(self, places: Sequence[str | Path]) -> list[Path]:
         """Return image files, those inside folders included, in order."""
-        return find_images(places, "describes")
+        return find_images(places)
 
     def read(self, image: GivenImage) -> Pixels:
         """Return the pixels (S, S, C) of a file or a Pillow image, as the model takes them."""
@@ -171,7 +170,7 @@ class CaptionWriter(ModelPredictor[ImageCaptioning, CaptionDecoder[Any], Caption
         return explain(
             self.model,
             self.task,
-            self.read(image),
+            *read_both(image, self.task.data),
             name=name,
             given=given,
             options=options or self.options,
@@ -189,7 +188,7 @@ class CaptionWriter(ModelPredictor[ImageCaptioning, CaptionDecoder[Any], Caption
     ) -> tuple[CaptionExplanation, list[HeadWorth]]:
         """Return an explanation, and what its caption loses without each head, the dearest first."""
         explanation = self.explain(image, target=target, options=options, every=every)
-        log_probabilities = log_probabilities_of(self.model, self.task, explanation.pixels, explanation.answer)
+        log_probabilities = log_probabilities_of(self.model, self.task, self.read(image), explanation.answer)
         cells = frozenset(range(len(explanation.source)))
         found = weighed(explanation, self.model, log_probabilities, kept=cells)
         return found, list(found.worth)
@@ -204,12 +203,8 @@ class CaptionWriter(ModelPredictor[ImageCaptioning, CaptionDecoder[Any], Caption
         if asked.details and not options.sample:  # a page lists other captions, too
             options = options.changed({"n_best": max(options.n_best, min(options.beam, LISTED))})
         if asked.importance:
-            found, _ = self.importance(files[0], target=asked.target, options=options, every=asked.details)
-        else:
-            found = self.explain(files[0], target=asked.target, options=options, every=asked.details)
-        for warning in found.warnings:
-            warn(Notice(None, warning))
-        return found
+            return self.importance(files[0], target=asked.target, options=options, every=asked.details)[0]
+        return self.explain(files[0], target=asked.target, options=options, every=asked.details)
 
     def given(self, text: str) -> Answer:
         """Return a text as if it were our caption; its score is not known yet."""

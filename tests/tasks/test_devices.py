@@ -24,6 +24,8 @@ SMALL = {
     "efficientnet": {},
     "mixer": {"patch_size": 4, "layers": 1, "width": 8},
     "swin": {"patch_size": 2, "width": 8, "layers": [1, 1], "heads": [2, 2], "window": 2},
+    "captioner": {"width": 8, "embedding_width": 4, "heads": 2, "feedforward": 8, "encoder": {"width": 8, "stages": 1}},
+    "efficientnet": {},
     "vit": {"patch_size": 4, "layers": 1, "width": 8, "heads": 2},
     "bert": {"layers": 1, "width": 8, "heads": 2, "max_positions": 16},
     "gpt": {"layers": 1, "width": 8, "heads": 2, "window": 16},
@@ -46,6 +48,9 @@ CASES = [
     ("captioner", "image-captioning", {"attention": "none"}),
     ("bert", "masked-language-modeling", {"pooling": "mean"}),
     ("vit", "image-classification", {"positions": "sinusoidal", "pool": "mean"}),
+    ("captioner", "image-captioning", {"decoder": "transformer"}),
+    *(("captioner", "image-captioning", {"attention": score}) for score in ("none", "dot", "bilinear")),
+    ("captioner", "image-captioning", {"doubly_stochastic": 0.5}),
 ]
 
 
@@ -63,6 +68,8 @@ def batch_of(task):
         return MaskedBatch(ids, mask, mask, ids[mask], ids % 2, torch.tensor([0, 1, 1]))
     if task == "text-classification":
         return LabelBatch(ids, mask, torch.tensor([0, 1, 1]), ids % 2)
+    if task == "image-captioning":
+        return CaptionBatch(ids, ids, mask, torch.randn(B, 3, 8, 8))
     return ImageBatch(torch.randn(B, 3, 8, 8), torch.tensor([0, 1, 1]), torch.full((B, 2), 0.5))
 
 
