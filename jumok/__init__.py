@@ -7,6 +7,8 @@ __version__ = "0.2.0"
 
 # Names are looked up when first used, so that `import jumok` (and the command line's --help) need no torch.
 _HOMES = {
+    "CaptionExplanation": "jumok.api",
+    "CaptionWriter": "jumok.api",
     "EvaluationReport": "jumok.api",
     "Explanation": "jumok.api",
     "Filler": "jumok.api",
@@ -44,6 +46,8 @@ _HOMES = {
 __all__ = [
     "AttentionMap",
     "AttentionRecord",
+    "CaptionExplanation",
+    "CaptionWriter",
     "EvaluationReport",
     "Explanation",
     "Filler",
@@ -79,6 +83,8 @@ __all__ = [
 
 if TYPE_CHECKING:
     from jumok.api import (
+        CaptionExplanation,
+        CaptionWriter,
         EvaluationReport,
         Explanation,
         Filler,
