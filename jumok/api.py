@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from jumok.training.callbacks import EvaluationReport, StepReport
     from jumok.workflows.check import CheckReport, check
     from jumok.workflows.compare import Comparison, RunResult, compare, name_runs
+    from jumok.workflows.compare_captions import CaptionComparison, CaptionResult
     from jumok.workflows.export import export_model
     from jumok.workflows.fetch import fetch
     from jumok.workflows.import_ import import_model
@@ -58,7 +59,9 @@ __all__ = [
     "Alignment",
     "Answer",
     "AnyPredictor",
+    "CaptionComparison",
     "CaptionExplanation",
+    "CaptionResult",
     "CaptionWriter",
     "CheckReport",
     "Classifier",
@@ -143,6 +146,7 @@ _HOMES = {
     "jumok.training.callbacks": ("EvaluationReport", "StepReport"),
     "jumok.workflows.check": ("CheckReport", "check"),
     "jumok.workflows.compare": ("Comparison", "RunResult", "compare", "name_runs"),
+    "jumok.workflows.compare_captions": ("CaptionComparison", "CaptionResult"),
     "jumok.workflows.export": ("export_model",),
     "jumok.workflows.fetch": ("fetch",),
     "jumok.workflows.import_": ("import_model",),

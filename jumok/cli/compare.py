@@ -1,24 +1,28 @@
-"""`jumok compare`: runs side by side, and whether the difference may be chance."""
+"""`jumok compare`: runs side by side, and whether the difference may be chance.
+
+Comparison → its table and notes here; CaptionComparison → compare_captions.py
+"""
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
+from jumok.cli import compare_captions
 from jumok.cli.decoding_options import decoding_given
 from jumok.cli.display import bar, error_console, padded, run_folders, say
 from jumok.errors import are, counted
 from jumok.texts import localized_word
 
 if TYPE_CHECKING:
-    from jumok.api import Comparison, RunResult
+    from jumok.api import CaptionComparison, Comparison, RunResult
 
 COLUMNS = (
     "run", "parameters", "minutes", "BLEU", "p", "longest fifth", "chrF", "p", "training tok/s", "translation tok/s",
     "sentences/s",
 )  # fmt: skip
-UNKNOWN = "–"
 
 
 def compare(
@@ -27,18 +31,20 @@ def compare(
         ..., help="Folders of two or more runs; the first is the baseline.", autocompletion=run_folders
     ),
     split: str = typer.Option("val", "--split", help="val, test or train."),
-    source: Path | None = typer.Option(None, "--source", help="A file of your own to translate …"),
-    target: Path | None = typer.Option(None, "--target", help="… and its reference translations."),
+    source: Path | None = typer.Option(None, "--source", help="A file of your own to translate, or of captions …"),
+    target: Path | None = typer.Option(
+        None, "--target", help="… and its reference translations, or the captions' images."
+    ),
     data: Path | None = typer.Option(None, "--data", help="The data folder, where it has moved since training."),
     to: str = typer.Option("", "--to", help="The target language of runs that have several."),
     checkpoint: str = typer.Option("best", "--checkpoint", help="best, last or step-N."),
     png: Path | None = typer.Option(
-        None, "--png", help="Draw BLEU against source length to this file, one line per run."
+        None, "--png", help="Draw BLEU by source length, or captions by number of objects, to this file."
     ),
     markdown: bool = typer.Option(False, "--markdown", help="Print a table to paste into a README."),
     as_json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
-    """Translate the same sentences with several runs: scores and their significance, size, time, speed.
+    """Translate the same sentences, or describe the same images, with several runs: scores, significance, size, time.
 
     Each run decodes as its recipe says; --beam is for all of them.
 
@@ -49,8 +55,8 @@ def compare(
 
     if markdown and as_json:
         raise ConfigError("--markdown and --json are both given; choose one")
-    with bar(error_console(), "translating", None) as advance:
-        comparisons = api.compare(
+    with bar(error_console(), "comparing", None) as advance:
+        comparisons: Mapping[str, Comparison | CaptionComparison] = api.compare(
             runs,
             split=split,
             source=source,
@@ -69,20 +75,26 @@ def compare(
     for number, (label, comparison) in enumerate(comparisons.items()):
         if number:
             typer.echo()
-        if markdown:
-            typer.echo(markdown_table(comparison))
+        if isinstance(comparison, api.CaptionComparison):
+            columns, rows, told = compare_captions.parts(comparison)
+            examples = counted(comparison.images, "image")
         else:
-            say(f"{label} ({split if source is None else 'files'}), {counted(comparison.sentences, 'sentence')}")
-            typer.echo(plain_table(comparison))
-        say("\n" + "\n".join(notes(comparison)))
+            columns, rows, told = COLUMNS, [cells(run) for run in comparison.runs], notes(comparison)
+            examples = counted(comparison.sentences, "sentence")
+        if markdown:
+            typer.echo(markdown_table(columns, rows))
+        else:
+            say(f"{label} ({split if source is None else 'files'}), {examples}")
+            typer.echo(plain_table(columns, rows))
+        say("\n" + "\n".join(told))
 
 
-def plain_table(comparison: "Comparison") -> str:
+def plain_table(columns: Sequence[str], cells: Sequence[Sequence[str]]) -> str:
     """Return the table in columns; lines are as long as they need to be, whatever the terminal."""
     from rich.cells import cell_len
 
-    rows = [[localized_word(column) for column in COLUMNS], *map(cells, comparison.runs)]
-    widths = [max(cell_len(row[column]) for row in rows) for column in range(len(COLUMNS))]
+    rows = [[localized_word(column) for column in columns], *cells]
+    widths = [max(cell_len(row[column]) for row in rows) for column in range(len(columns))]
     lines = []
     for first, *rest in rows:
         figures = (padded(text, width, right=True) for text, width in zip(rest, widths[1:], strict=True))
@@ -90,12 +102,12 @@ def plain_table(comparison: "Comparison") -> str:
     return "\n".join(lines)
 
 
-def markdown_table(comparison: "Comparison") -> str:
+def markdown_table(columns: Sequence[str], cells: Sequence[Sequence[str]]) -> str:
     """Return the table as Markdown."""
     rows = [
-        [localized_word(column) for column in COLUMNS],
-        ["---"] + ["---:"] * (len(COLUMNS) - 1),
-        *map(cells, comparison.runs),
+        [localized_word(column) for column in columns],
+        ["---"] + ["---:"] * (len(columns) - 1),
+        *cells,
     ]
     return "\n".join("| " + " | ".join(text.replace("|", r"\|") for text in row) + " |" for row in rows)
 
@@ -106,19 +118,14 @@ def cells(run: "RunResult") -> list[str]:
     return [
         run.name,
         f"{run.parameters:,}",
-        UNKNOWN if seconds is None else f"{seconds / 60:.1f}",
-        *score(run.bleu, run.bleu_significance.interval, run.bleu_significance.p),
+        compare_captions.UNKNOWN if seconds is None else f"{seconds / 60:.1f}",
+        *compare_captions.score(run.bleu, run.bleu_significance.interval, run.bleu_significance.p),
         f"{run.bleu_longest_fifth:.2f}",
-        *score(run.chrf, run.chrf_significance.interval, run.chrf_significance.p),
-        UNKNOWN if speed is None else f"{speed:,.0f}",
+        *compare_captions.score(run.chrf, run.chrf_significance.interval, run.chrf_significance.p),
+        compare_captions.UNKNOWN if speed is None else f"{speed:,.0f}",
         f"{run.translation_tokens_per_second:,.0f}",
         f"{run.sentences_per_second:,.1f}",
     ]
-
-
-def score(value: float, interval: float, p: float | None) -> tuple[str, str]:
-    """Return a score with its interval, and its p."""
-    return f"{value:.2f} ± {interval:.2f}", UNKNOWN if p is None else f"{p:.3f}"
 
 
 def notes(comparison: "Comparison") -> list[str]:
@@ -129,12 +136,7 @@ def notes(comparison: "Comparison") -> list[str]:
         f"beam {baseline.decoding['beam']}; {counted(comparison.threads, 'thread')}",
         f"±: 95 % interval; p: paired bootstrap against {baseline.name}; under 0.05 the difference is hardly chance",
     ]
-    for key, values in comparison.decoding_differences.items():
-        given = ", ".join(f"{run.name} {value}" for run, value in zip(comparison.runs, values, strict=True))
-        lines.append(
-            f"the runs decode unlike each other: {key} is {given}"
-            + ("; --beam makes them alike" if key == "beam" else "")
-        )
+    lines += compare_captions.unlike([run.name for run in comparison.runs], comparison.decoding_differences)
     lines += [
         f"{run.name}: {counted(run.cut, 'source')} {are(run.cut)} longer than the model takes and were cut"
         for run in comparison.runs

@@ -19,11 +19,11 @@ def look_at_caption(runs: Mapping[str, str], image: str, wanted: Wanted, asked: 
     """Show where each run, by its name, looked in an image while it described it; several of them on one page."""
     from jumok import api
 
-    views, warn = [], warn_on(error_console())
+    views = []
     options = api.LoadOptions(checkpoint=wanted.checkpoint)
     predictors = {name: api.load_for(api.CaptionWriter, run, options) for name, run in runs.items()}
     for name, predictor in predictors.items():
-        explanation = predictor.look(image, asked, warn=warn)
+        explanation = predictor.look(image, asked)
         shown = explanation.in_words() if words or words is None else explanation
         show(shown, image, wanted, name=name if len(runs) > 1 else "")
         views.append(explanation.view(name))
@@ -33,6 +33,8 @@ def look_at_caption(runs: Mapping[str, str], image: str, wanted: Wanted, asked: 
 
 def show(explanation: "CaptionExplanation", image: str, wanted: Wanted, *, name: str = "") -> None:
     """Show one run's maps in the terminal or as a PNG, or print its numbers; name it where there are several."""
+    from jumok import api
+
     found = _chosen(explanation, wanted)  # first: a layer that is not there is refused before anything is printed
     if wanted.as_json:
         told = ({"run": name} if name else {}) | explanation.to_dict() | _weights(explanation, found)
@@ -42,6 +44,8 @@ def show(explanation: "CaptionExplanation", image: str, wanted: Wanted, *, name:
     if name:
         console.print(f"[{name}]", markup=False, soft_wrap=True)
     console.print(f"{one_line(image)}  →  {one_line(explanation.answer.text)}", soft_wrap=True)
+    for warning in explanation.warnings:
+        warn_on(error_console())(api.Notice(None, warning))
     if found is None:
         say(explanation.note)
         tell_choices([choice for choice in explanation.choices if choice is not None])

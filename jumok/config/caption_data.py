@@ -15,14 +15,17 @@ class CaptionFiles(DataFile):
 
     file: str = Field(
         description="captions: a .csv, .tsv, .jsonl or .parquet table, COCO's or Karpathy's .json, Flickr8k's own text "
-        "file, or a .json of lists by the images' names (.gz allowed)"
+        "file, or a .json of lists by the images' names or in their order (.gz allowed)"
     )
     images: str = Field(
         "",
-        description="the images' folder, or an .npz of many; '' = the folder of the captions, or what their file names",
+        description="the images' folder, or an .npz of many; '' = the folder of the captions",
     )
     image: int | str = Field(0, description="a table's column of images, from the images' folder on")
-    caption: int | str = Field(1, description="a table's column of captions; a list in .jsonl may hold several")
+    caption: int | str | list[int | str] = Field(
+        1,
+        description="a table's column of captions, or a key in .json, whose values may be lists; a list of columns: all of them",
+    )
     split_column: int | str = Field("", description="a table's column of the split that a row belongs to; '' = none")
     split: str = Field(
         "",

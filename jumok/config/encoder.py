@@ -24,6 +24,9 @@ class EncoderConfig(Section):
     stages: int = Field(3, ge=1, description="cnn: each after the first halves the resolution")
     blocks: int = Field(1, ge=1, description="cnn: residual blocks a stage")
     stem_pool: bool = Field(False, description="cnn: halve the image before the first stage")
+    norm: Literal["batch", "group"] = Field(
+        "group", description="cnn: captions of like length make a batch, and a norm over such images misleads"
+    )
     size: int = Field(
         0, ge=0, description="pixels per side that it sees, enlarged from data.size; 0 = its own, cnn: data.size"
     )

@@ -19,6 +19,8 @@ from jumok.nn.model import ImageReader
 
 # B batch · C channels · H height · W width of the image · D features of the last stage · h, w its cells
 
+Norm = Literal["batch", "group"]
+
 
 class CNNConfig(ImageModelConfig):
     """Sizes of a residual network."""
@@ -39,24 +41,36 @@ class CNNConfig(ImageModelConfig):
     stages: int = Field(3, ge=1)
     blocks: int = Field(2, ge=1, description="residual blocks a stage")
     stem_pool: bool = Field(False, description="halve the image before the first stage: wider stages at the same cost")
+    norm: Norm = Field(
+        "batch",
+        description="over the batch, or over 8 groups of each image's own channels, so that no image sees another",
+    )
     dropout: float = Field(0.0, ge=0.0, lt=1.0, description="before the projection")
 
 
+GROUPS = 8  # of channels that a group norm takes together
+
+
+def make_norm(kind: Norm, channels: int) -> nn.Module:
+    """Return the norm of a feature map."""
+    return nn.BatchNorm2d(channels) if kind == "batch" else nn.GroupNorm(GROUPS, channels)
+
+
 class ResidualBlock(nn.Module):
-    """Two convolutions with batch norm, and what came in added to what comes out."""
+    """Two convolutions, each normed, and what came in added to what comes out."""
 
     norm_of = {"first": "first_norm", "second": "second_norm", "around.0": "around.1"}
 
-    def __init__(self, inside: int, outside: int, *, stride: int) -> None:
+    def __init__(self, inside: int, outside: int, *, stride: int, norm: Norm) -> None:
         super().__init__()
         self.first = nn.Conv2d(inside, outside, 3, stride=stride, padding=1, bias=False)
-        self.first_norm = nn.BatchNorm2d(outside)
+        self.first_norm = make_norm(norm, outside)
         self.second = nn.Conv2d(outside, outside, 3, padding=1, bias=False)
-        self.second_norm = nn.BatchNorm2d(outside)
+        self.second_norm = make_norm(norm, outside)
         self.around: nn.Module = nn.Identity()
         if stride != 1 or inside != outside:
             self.around = nn.Sequential(
-                nn.Conv2d(inside, outside, 1, stride=stride, bias=False), nn.BatchNorm2d(outside)
+                nn.Conv2d(inside, outside, 1, stride=stride, bias=False), make_norm(norm, outside)
             )
 
     def forward(self, x: Tensor) -> Tensor:
@@ -77,12 +91,13 @@ class CNN(ImageReader):
         super().__init__()
         self.config = config
         self.stem = nn.Conv2d(config.channels, config.width, 3, padding=1, bias=False)
-        self.stem_norm = nn.BatchNorm2d(config.width)
+        self.stem_norm = make_norm(config.norm, config.width)
         blocks, inside = [], config.width
         for stage in range(config.stages):
             outside = config.width * 2**stage
             for number in range(config.blocks):
-                blocks.append(ResidualBlock(inside, outside, stride=2 if stage and not number else 1))
+                stride = 2 if stage and not number else 1
+                blocks.append(ResidualBlock(inside, outside, stride=stride, norm=config.norm))
                 inside = outside
         self.blocks = nn.Sequential(*blocks)
         self.map_width = inside

@@ -42,7 +42,7 @@ def build_encoder(config: EncoderConfig, *, size: int, channels: int) -> ImageRe
 def _reader(config: EncoderConfig, *, size: int, channels: int) -> ImageReader:
     sizes = {"image_size": size, "channels": channels, "classes": 1}
     if config.name == "cnn":
-        own = config.model_dump(include={"name", "width", "stages", "blocks", "stem_pool"})
+        own = config.model_dump(include={"name", "width", "stages", "blocks", "stem_pool", "norm"})
         return CNN(CNNConfig.parse(own | sizes, "model.encoder"))
     if config.name == "run":
         name = config.model["name"]

@@ -16,7 +16,7 @@ def fold_norms(model: nn.Module) -> None:
         named: dict[str, str] = getattr(module, "norm_of", {})  # of each convolution, the norm behind it
         present = {name for name, _ in module.named_modules()}
         for convolution, norm in named.items():
-            if norm in present:
+            if norm in present and isinstance(module.get_submodule(norm), nn.BatchNorm2d):  # others have no statistics
                 _fold(module.get_submodule(convolution), module.get_submodule(norm))
                 module.set_submodule(norm, nn.Identity())
 

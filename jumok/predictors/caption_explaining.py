@@ -41,13 +41,17 @@ def explain(
     model: CaptionDecoder[Any],
     task: ImageCaptioning,
     pixels: Pixels,
+    shown: Pixels,
     *,
     name: str,
     given: Answer | None,
     options: DecodingConfig,
     every: bool = False,
 ) -> CaptionExplanation:
-    """Return the caption of an image (S, S, C), or the given one, explained; every: the search's further captions, too."""
+    """Return the caption of an image (S, S, C), or the given one, explained; every: the search's further captions, too.
+
+    shown (h, w, C) is the image as people see it.
+    """
     (seen,) = task.look_at(pixels[None])
     answers = [given] if given is not None else task.answer(model, [seen], options=options)[0]
     looked_at = answers if every else answers[:1]
@@ -58,7 +62,7 @@ def explain(
         logits = model(batch)  # (N, T, V)
     cells = Side(IMAGE, cell_labels(grid, 0), tuple(range(grid[0] * grid[1])))
     found = [
-        _explained(model, task, answer, logits[row], record, row=row, cells=cells, grid=grid, name=name, pixels=pixels)
+        _explained(model, task, answer, logits[row], record, row=row, cells=cells, grid=grid, name=name, pixels=shown)
         for row, answer in enumerate(looked_at)
     ]
     best = found[0]
@@ -90,10 +94,11 @@ def _explained(
     output = Side("caption", tuple(labels), (*words, next_word(words)))
     # The start comes first where the decoder looks back.
     begun = Side("caption so far", ("[START]", *labels[:-1]), (0, *(word + 1 for word in words)))
+    ordered = sorted(record.maps, key=lambda found: found.kind not in OVER_IMAGE)  # the image first
     maps = [
         replace(found.cut(output.labels, (cells if found.kind in OVER_IMAGE else begun).labels, row),
                 grid=grid if found.kind in OVER_IMAGE else None)
-        for found in record.maps
+        for found in ordered
         if found.kind in KINDS
     ]  # fmt: skip
     return CaptionExplanation(

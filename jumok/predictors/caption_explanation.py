@@ -72,7 +72,7 @@ def word_heat_of(
 class CaptionExplanation(Explanation[Answer]):
     """A caption, and where the model looked in the image while it was written; text is the image's name."""
 
-    pixels: Pixels = field(kw_only=True)  # (S, S, C): the image as the model saw it
+    pixels: Pixels = field(kw_only=True)  # (h, w, C): as the model saw it, but not squeezed to a square
     others: tuple[Answer, ...] = ()  # further answers of the search, best first
     alternatives: tuple["CaptionExplanation", ...] = ()  # the same answers explained, where a page is made
 

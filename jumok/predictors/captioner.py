@@ -3,6 +3,7 @@
 file → pixels → (frozen encoder → feature map) → search → caption; explain adds one teacher-forced pass that is observed
 """
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, overload
@@ -11,6 +12,7 @@ import numpy as np
 import torch
 from PIL import Image
 
+from jumok.cache import cache_key, cached_folder
 from jumok.config import CaptionFiles, DecodingConfig
 from jumok.data.images.caption_store import CaptionStore
 from jumok.data.images.decode import Pixels
@@ -25,7 +27,7 @@ from jumok.predictors.caption_explaining import explain, log_probabilities_of
 from jumok.predictors.caption_explanation import CaptionExplanation
 from jumok.predictors.explaining import Look, weighed
 from jumok.predictors.explanation import HeadWorth
-from jumok.predictors.images import GivenImage, find_images, read_image
+from jumok.predictors.images import GivenImage, find_images, read_both, read_image
 from jumok.predictors.searching import answer_all
 from jumok.tasks.base import Scores
 from jumok.tasks.image_captioning import ImageCaptioning
@@ -33,18 +35,18 @@ from jumok.tasks.writing import Answer, perplexity
 
 LISTED = 5  # captions of a page, where the beam is as wide
 ROWS = 512  # images that are read before they are described: a bound on memory
+MOST_TRAIN = 10_000  # training images, evenly spread, whose captions the floors are made of
 
 
 class CaptionWriter(ModelPredictor[ImageCaptioning, CaptionDecoder[Any], CaptionStore]):
     """Describe images with a run's weights."""
 
     verb = "caption"
-    source_is = "a captioner's --source is a file of captions; --images names the folder of their images"
     explains = "caption"
 
     def find(self, places: Sequence[str | Path]) -> list[Path]:
         """Return image files, those inside folders included, in order."""
-        return find_images(places, "describes")
+        return find_images(places)
 
     def read(self, image: GivenImage) -> Pixels:
         """Return the pixels (S, S, C) of a file or a Pillow image, as the model takes them."""
@@ -168,7 +170,7 @@ class CaptionWriter(ModelPredictor[ImageCaptioning, CaptionDecoder[Any], Caption
         return explain(
             self.model,
             self.task,
-            self.read(image),
+            *read_both(image, self.task.data),
             name=name,
             given=given,
             options=options or self.options,
@@ -186,7 +188,7 @@ class CaptionWriter(ModelPredictor[ImageCaptioning, CaptionDecoder[Any], Caption
     ) -> tuple[CaptionExplanation, list[HeadWorth]]:
         """Return an explanation, and what its caption loses without each head, the dearest first."""
         explanation = self.explain(image, target=target, options=options, every=every)
-        log_probabilities = log_probabilities_of(self.model, self.task, explanation.pixels, explanation.answer)
+        log_probabilities = log_probabilities_of(self.model, self.task, self.read(image), explanation.answer)
         cells = frozenset(range(len(explanation.source)))
         found = weighed(explanation, self.model, log_probabilities, kept=cells)
         return found, list(found.worth)
@@ -201,12 +203,8 @@ class CaptionWriter(ModelPredictor[ImageCaptioning, CaptionDecoder[Any], Caption
         if asked.details and not options.sample:  # a page lists other captions, too
             options = options.changed({"n_best": max(options.n_best, min(options.beam, LISTED))})
         if asked.importance:
-            found, _ = self.importance(files[0], target=asked.target, options=options, every=asked.details)
-        else:
-            found = self.explain(files[0], target=asked.target, options=options, every=asked.details)
-        for warning in found.warnings:
-            warn(Notice(None, warning))
-        return found
+            return self.importance(files[0], target=asked.target, options=options, every=asked.details)[0]
+        return self.explain(files[0], target=asked.target, options=options, every=asked.details)
 
     def given(self, text: str) -> Answer:
         """Return a text as if it were our caption; its score is not known yet."""
@@ -232,7 +230,6 @@ class CaptionWriter(ModelPredictor[ImageCaptioning, CaptionDecoder[Any], Caption
         scores = {
             **score_captions(written, references).to_dict(),
             "with_punctuation": score_captions(written, references, punctuation=True).to_dict(),
-            "distinct_references": len({text for texts in references for text in texts}),
             "broken": store.images.broken,
             "loss": loss,
             "perplexity": perplexity(loss),
@@ -243,11 +240,26 @@ class CaptionWriter(ModelPredictor[ImageCaptioning, CaptionDecoder[Any], Caption
         return scores if drawn is None else scores | {"objects": score_scenes(self.task.said(written), drawn).to_dict()}
 
     def _floors(self, store: CaptionStore, references: list[list[str]]) -> Scores:
-        """Return the scores of captions that need no captioner; those made of training data only where it is there."""
+        """Return the scores of captions that need no captioner, kept in the cache; without training data, of humans alone."""
+        task = self.task
         try:
-            train = self.task.corpora.train
+            train = task.corpora.train
         except DataError:
             return floors(references, [])
-        captions = [train.texts(number) for number in range(len(train))]
-        vectors, train_vectors = (self.task.vectors(one) for one in (store, train))
-        return floors(references, captions, features=vectors, train_features=train_vectors)
+        numbers = np.unique(np.linspace(0, len(train) - 1, MOST_TRAIN).astype(int)) if len(train) else np.arange(0)
+
+        def build(folder: Path) -> None:
+            found = floors(
+                references,
+                [train.texts(number) for number in numbers.tolist()],
+                features=task.vectors(store, np.arange(len(store))),
+                train_features=task.vectors(train, numbers),
+                progress=lambda done: task.corpora.progress("comparing with training images", done),
+            )
+            (folder / "floors.json").write_text(json.dumps(found), encoding="utf-8")
+
+        stores = [found.folder.name for side in (store, train) for found in (side, side.images)]
+        key = cache_key("caption-floors", stores, task.frozen.hash if task.frozen else "", MOST_TRAIN)
+        text = (cached_folder(key, build) / "floors.json").read_text(encoding="utf-8")
+        found: Scores = json.loads(text)
+        return found

@@ -37,7 +37,7 @@ class ImageClassifier(Classifier[ImageClassification, ImageReader, LabelledImage
 
     def find(self, places: Sequence[str | Path]) -> list[Path]:
         """Return image files, those inside folders included, in order."""
-        return find_images(places, "classifies")
+        return find_images(places)
 
     def read(self, image: str | Path | Image.Image) -> Pixels:
         """Return the pixels (S, S, C) of a file or a Pillow image, as the model takes them."""

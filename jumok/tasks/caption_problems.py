@@ -34,14 +34,12 @@ def _captions(store: CaptionStore) -> Column:
 
 
 def _left_out(train: CaptionStore) -> list[Problem]:
-    dropped = train.counts["empty"] + train.counts["too_long"]
+    empty, too_long = train.counts["empty"], train.counts["too_long"]
+    dropped = empty + too_long
     read = dropped + len(train.captions)
     if dropped <= LEFT_OUT * read:
         return []
-    what = (
-        f"{dropped:,} of {read:,} training captions are left out: {train.counts['empty']:,} are empty, "
-        f"{train.counts['too_long']:,} too long"
-    )
+    what = f"{dropped:,} of {read:,} training captions are left out: {empty:,} are empty, {too_long:,} too long"
     return [(what, "look at data.max_length, and at the column of captions")]
 
 

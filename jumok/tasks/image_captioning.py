@@ -262,21 +262,27 @@ class ImageCaptioning(WritingTask[Captions, CaptionBatch, CaptionStore, Seen]):
             for first in range(0, len(order), ROWS):
                 yield self.captioned(store, order[first : first + ROWS].tolist())
 
-    def vectors(self, store: CaptionStore) -> NDArray[np.float32]:
-        """Return a vector of each image, by which the nearest are found: the mean of its map, or its image made small."""
+    def vectors(self, store: CaptionStore, numbers: NDArray[Any]) -> NDArray[np.float32]:
+        """Return a vector of some images, by which the nearest are found: the mean of its map, or its image made small."""
         maps = self.maps_of(store)
         if maps is not None:
-            return np.stack([found.mean(axis=(0, 1), dtype=np.float32) for found in maps])
-        pixels = torch.from_numpy(np.stack([image.transpose(2, 0, 1) for image in store.images.pixels])).float()
-        small = F.adaptive_avg_pool2d(pixels, THUMBNAIL).flatten(1)
-        return (small - small.mean(dim=0)).numpy()
+            return np.stack([maps[number].mean(axis=(0, 1), dtype=np.float32) for number in numbers.tolist()])
+        found = []
+        for first in range(0, len(numbers), ROWS):  # a few at a time: as floats they take four times the room
+            pixels = torch.from_numpy(store.images.pixels[numbers[first : first + ROWS]]).permute(0, 3, 1, 2).float()
+            found.append(F.adaptive_avg_pool2d(pixels, THUMBNAIL).flatten(1))
+        small = torch.cat(found)
+        return (small - small.mean(dim=1, keepdim=True)).numpy()
 
     def drawn(self, store: CaptionStore) -> list[list[Described]] | None:
-        """Return the objects of each image, where captions describe scenes of the built-in set; None elsewhere."""
-        if self.data.set != "shapes" or self.data.captions != "relations":
-            return None
-        found = [parse(store.texts(number)[0]) for number in range(len(store))]
-        return [objects for objects in found if objects is not None] if None not in found else None
+        """Return the objects of each image, where captions describe scenes as those of `shapes` do; None elsewhere."""
+        found = []
+        for number in range(len(store)):
+            objects = parse(store.texts(number)[0])
+            if objects is None:
+                return None
+            found.append(objects)
+        return found
 
     def said(self, captions: Sequence[str]) -> list[list[Described] | None]:
         """Return the objects that captions describe; None for one that is no sentence of the grammar."""

@@ -1,6 +1,7 @@
 """Runs side by side on the same sentences: scores with significance, size, time, speed, and BLEU by length.
 
 predictors and their stores → same sentences? → each run translates, timed → sacreBLEU → Comparison → table or figure
+captioners and their stores → compare_captions.py
 
 The first run is the baseline. Tokenizers differ between runs, so a source is as long as it has words between spaces.
 """
@@ -12,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from sacrebleu.metrics.bleu import BLEU
@@ -25,8 +26,12 @@ from jumok.evaluation.significance import Significance, paired_bootstrap
 from jumok.evaluation.text import LengthBucket, score_by_length, score_texts, tokenization
 from jumok.lens.figure import check_can_draw
 from jumok.predictors.base import Notice
+from jumok.predictors.captioner import CaptionWriter
 from jumok.predictors.translator import Translator
-from jumok.runs.loading import LoadOptions, add_data_folder, load_run
+from jumok.runs.loading import LoadOptions, PredictorT, add_data_folder, load_run, predictor_class_of
+
+if TYPE_CHECKING:
+    from jumok.workflows.compare_captions import CaptionComparison
 
 FIFTHS = 5
 WARM_UP = 16  # sentences translated before the clock starts
@@ -74,8 +79,13 @@ class Comparison:
     @property
     def decoding_differences(self) -> dict[str, list[Any]]:
         """The decoding options in which the runs differ, with the value of each run."""
-        values = {key: [run.decoding[key] for run in self.runs] for key in self.runs[0].decoding}
-        return {key: found for key, found in values.items() if any(value != found[0] for value in found)}
+        return differences([run.decoding for run in self.runs])
+
+
+def differences(options: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """Return the options in which runs differ, with the value of each run."""
+    values = {key: [of_run[key] for of_run in options] for key in options[0]}
+    return {key: found for key, found in values.items() if any(value != found[0] for value in found)}
 
 
 def compare(
@@ -90,24 +100,32 @@ def compare(
     beam: int | None = None,
     png: str | Path | None = None,
     progress: Callable[[str, int, int], None] = lambda name, done, total: None,
-) -> dict[str, Comparison]:
+) -> "dict[str, Comparison] | dict[str, CaptionComparison]":
     """Return runs side by side on each corpus of a split, or on two files, by label; the first run is the baseline.
 
-    to is the target language of runs that have several. png draws BLEU against the length of the source. progress is
-    told the run, sentences done since the last call, and all.
+    Runs translate, or describe images. to is the target language of runs that have several. png draws BLEU against the
+    length of the source, or for described scenes those all right against the number of objects. progress is told the
+    run, sentences or images done since the last call, and all.
     """
     names = name_runs(runs)
     if png is not None:
         check_can_draw(Path(png))
-    predictors: dict[str, Translator] = {}
-    for name, run in zip(names, runs, strict=True):
-        options = LoadOptions(checkpoint=checkpoint)
-        predictor = load_run(Translator, run, options, otherwise="compare is for translation")
-        add_data_folder(predictor, data)
+    files = {"source": Path(source) if source else None, "target": Path(target) if target else None}
+    if issubclass(predictor_class_of(runs[0]), CaptionWriter):
+        from jumok.workflows.compare_captions import compare_captioners, draw_objects
+
+        if to:
+            raise ConfigError(f"--to {to} is for translation; {runs[0]} describes images")
+        captioners = load_runs(CaptionWriter, names, runs, data=data, checkpoint=checkpoint)
+        captioned = [captioner.stores(split, **files) for captioner in captioners.values()]
+        described = compare_captioners(captioners, captioned, checkpoint=checkpoint, beam=beam, progress=progress)
+        if png is not None:
+            draw_objects(described, Path(png))
+        return described
+    predictors = load_runs(Translator, names, runs, data=data, checkpoint=checkpoint)
+    for predictor in predictors.values():
         if to and predictor.task.languages:
             predictor.choose_language(to)
-        predictors[name] = predictor
-    files = {"source": Path(source) if source else None, "target": Path(target) if target else None}
     stores = [predictor.stores(split, **files) for predictor in predictors.values()]
     comparisons = compare_runs(predictors, stores, checkpoint=checkpoint, beam=beam, progress=progress)
     if png is not None:
@@ -115,6 +133,24 @@ def compare(
 
         draw_lengths(comparisons, Path(png))
     return comparisons
+
+
+def load_runs(
+    kind: type[PredictorT],
+    names: Sequence[str],
+    runs: Sequence[str | Path],
+    *,
+    data: str | Path | None,
+    checkpoint: str,
+) -> dict[str, PredictorT]:
+    """Return runs of a kind by their names; a run of another kind is refused."""
+    found = {}
+    for name, run in zip(names, runs, strict=True):
+        options = LoadOptions(checkpoint=checkpoint)
+        otherwise = "compare is for translation, or for captions"
+        found[name] = load_run(kind, run, options, otherwise=otherwise)
+        add_data_folder(found[name], data)
+    return found
 
 
 def name_runs(folders: Sequence[str | Path]) -> list[str]:

@@ -18,7 +18,7 @@ GRID = (3, 5)
 RIVALS = (("▁blue", 0.2), ("▁green", 0.1))
 
 
-def picture(brightness=200, size=(12, 20)):
+def noisy_image(brightness=200, size=(12, 20)):
     """Return an image in which every pixel differs from its neighbours."""
     noise = np.random.default_rng(7).integers(0, 40, (*size, 3))
     return (brightness + noise - 20).clip(0, 255).astype(np.uint8)
@@ -59,7 +59,7 @@ def caption(
         looking={"decoder": (output, begun), "": (output, cells)},
         choices=tuple(TokenChoice(label, 0.5 + 0.07 * place, RIVALS) for place, label in enumerate(LABELS)),
         no_attention="This model has no attention to show.",
-        pixels=picture() if pixels is None else pixels,
+        pixels=noisy_image() if pixels is None else pixels,
         others=tuple(others),
     )
     further = [caption(kind, layers=layers, heads=heads, grid=grid, seed=2 + number) for number in range(alternatives)]

@@ -4,7 +4,7 @@ import re
 
 import pytest
 import torch
-from lens.caption_examples import caption, picture
+from lens.caption_examples import caption, noisy_image
 from lens.test_page import browser, choose, pytestmark, visit  # noqa: F401 - fixtures, and when to skip
 from lens.test_texts import words_of
 
@@ -213,7 +213,7 @@ def test_cells_or_smooth_light_or_heat(visit, attend):  # noqa: F811
     )
     opacity = [float(re.findall(r"[\d.]+", cover)[3]) if cover.startswith("rgba") else 1.0 for cover in covers]
     assert opacity == pytest.approx((0.86 * (1 - weights[1] / weights[1].max())).tolist(), abs=6e-3)
-    dark = visit(caption(pixels=picture(20)).page(), reduced_motion="reduce")
+    dark = visit(caption(pixels=noisy_image(20)).page(), reduced_motion="reduce")
     assert dark.locator("input[name=overlay][value=heat]").is_checked(), "a veil over black shows nothing"
     word(dark, 1).hover()
     assert float(veil(dark).max()) == pytest.approx(0.82, abs=0.02)

@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 import torch
-from lens.caption_examples import GRID, LABELS, caption, picture
+from lens.caption_examples import GRID, LABELS, caption, noisy_image
 from lens.test_html import check_joined, read
 from torch.testing import assert_close
 
@@ -36,7 +36,7 @@ def test_the_numbers_are_the_records_own():
 
 
 def test_warnings_notes_and_dark_images():
-    (run,) = read(caption(constant=True, pixels=picture(30)).page())[0]["runs"]
+    (run,) = read(caption(constant=True, pixels=noisy_image(30)).page())[0]["runs"]
     assert run["warnings"] == [LOOKS_ALIKE]
     assert run["dark"]
     (run,) = read(caption(maps=False).page())[0]["runs"]

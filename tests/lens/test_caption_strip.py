@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from lens.caption_examples import caption, picture
+from lens.caption_examples import caption, noisy_image
 from PIL import Image
 from torch.testing import assert_close
 
@@ -21,12 +21,12 @@ def test_a_smooth_map_peaks_where_the_cells_do_and_is_whole():
 
 
 def test_the_veil_is_lifted_where_it_looks_and_a_dark_image_glows():
-    pixels, share = picture(), torch.zeros(12, 20)
+    pixels, share = noisy_image(), torch.zeros(12, 20)
     share[:, 10:] = 1.0
     seen = overlay(pixels, share)
     assert (seen[:, 10:] == pixels[:, 10:]).all()
     assert seen[:, :10].mean() < 0.5 * pixels.mean()
-    dark = picture(20)
+    dark = noisy_image(20)
     seen = overlay(dark, share)
     assert (seen[:, :10] == dark[:, :10]).all(), "where it does not look"
     assert seen[:, 10:].mean() > 4 * dark.mean()
@@ -38,7 +38,7 @@ def test_the_veil_is_lifted_where_it_looks_and_a_dark_image_glows():
 def test_every_word_has_a_panel(tmp_path, words):
     heat = torch.rand(words, 3, 5)
     save_strip(
-        picture(), heat, [f"단어{n}" for n in range(words)], tmp_path / "a.png", heading="$단어$ a", title="mean"
+        noisy_image(), heat, [f"단어{n}" for n in range(words)], tmp_path / "a.png", heading="$단어$ a", title="mean"
     )
     with Image.open(tmp_path / "a.png") as image:
         seen = np.asarray(image.convert("RGB")).astype(int)

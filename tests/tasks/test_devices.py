@@ -24,8 +24,6 @@ SMALL = {
     "efficientnet": {},
     "mixer": {"patch_size": 4, "layers": 1, "width": 8},
     "swin": {"patch_size": 2, "width": 8, "layers": [1, 1], "heads": [2, 2], "window": 2},
-    "captioner": {"width": 8, "embedding_width": 4, "heads": 2, "feedforward": 8, "encoder": {"width": 8, "stages": 1}},
-    "efficientnet": {},
     "vit": {"patch_size": 4, "layers": 1, "width": 8, "heads": 2},
     "bert": {"layers": 1, "width": 8, "heads": 2, "max_positions": 16},
     "gpt": {"layers": 1, "width": 8, "heads": 2, "window": 16},

@@ -154,7 +154,7 @@ def _rows(path: Path, files: CaptionFiles, images: ImagePlace) -> Iterator[Row]:
 
 
 def _table_rows(path: Path, files: CaptionFiles, images: ImagePlace) -> Iterator[Row]:
-    columns = {"image": files.image, "caption": files.caption}
+    columns = {"image": files.image} | _caption_columns(files)
     if files.split_column != "":
         columns["split_column"] = files.split_column
     elif files.split and not files.split.lower().removesuffix(".gz").endswith(".txt"):
@@ -162,13 +162,21 @@ def _table_rows(path: Path, files: CaptionFiles, images: ImagePlace) -> Iterator
     may_have_header = not path.name.lower().removesuffix(".gz").endswith(NAMED_SUFFIXES) and not any(
         isinstance(column, str) for column in columns.values()
     )
-    for number, (image, caption, *split) in read_values(path, columns):
+    for number, (image, *captions) in read_values(path, columns):
+        split = captions.pop() if "split_column" in columns else ""
         if may_have_header:
             may_have_header = False
             if Path(image).suffix.lower() not in SUFFIXES and images.find(image) is None:
                 continue  # image,caption
         where = f"{path} line {number:,}"
-        yield Row(_name(image, where), _captions(caption, where), str(split[0]) if split else "")
+        yield Row(_name(image, where), [text for each in captions for text in _captions(each, where)], str(split))
+
+
+def _caption_columns(files: CaptionFiles) -> dict[str, int | str]:
+    """Return the columns of captions by what messages call them."""
+    if not isinstance(files.caption, list):
+        return {"caption": files.caption}
+    return {f"caption {number}": column for number, column in enumerate(files.caption, start=1)}
 
 
 def _flickr_rows(path: Path) -> Iterator[Row]:
@@ -257,11 +265,11 @@ def _listed(path: Path, content: list[Any], files: CaptionFiles, images: ImagePl
     for number, said in enumerate(content, start=1):
         where = f"{path} entry {number:,}"
         if in_order:
-            value = values_of(said, {"caption": files.caption}, Path(where))[0] if isinstance(said, dict) else said
-            yield Row(number - 1, _captions(value, where))
+            values = values_of(said, _caption_columns(files), Path(where)) if isinstance(said, dict) else (said,)
+            yield Row(number - 1, [text for each in values for text in _captions(each, where)])
         elif isinstance(said, dict):
-            image, caption = values_of(said, {"image": files.image, "caption": files.caption}, Path(where))
-            yield Row(_name(image, where), _captions(caption, where))
+            image, *several = values_of(said, {"image": files.image} | _caption_columns(files), Path(where))
+            yield Row(_name(image, where), [text for each in several for text in _captions(each, where)])
         else:
             raise DataError(
                 f"{where} does not say which image it describes: {str(said)[:60]}; an object that names it is needed."

@@ -43,11 +43,11 @@ export class CaptionCompare extends Panel {
       pinned = place === pinned ? null : place;
       light(held());
     };
-    const words = new CaptionWords(card, {
-      point: (place) => light(place === null ? held() : { side: "query", place }), pin,
-    });
     const image = new CaptionImage(card, {
       point: (place) => light(place === null ? held() : { side: "key", place }), pin: () => {},
+    });
+    const words = new CaptionWords(card, {
+      point: (place) => light(place === null ? held() : { side: "query", place }), pin,
     });
     words.show(selection);
     image.show(this.shownOver(selection));

@@ -23,14 +23,15 @@ export function showPointed(host, selection, pointed) {
 
 function wordTold(selection, { place }) {
   const { run, queries, matrix } = selection, item = queries[place];
-  const children = [make("h2", { class: "pointed-name", text: item.shown }), ...choicesOf(run, item)];
-  if (!matrix) return children;
+  const name = make("h2", { class: "pointed-name", text: item.shown }), choices = choicesOf(run, item);
+  if (!matrix) return [name, ...choices];
   const grid = gridOf(selection), found = strongest(selection, rowOf(matrix, place), PLACES);
   const rows = found.map(({ label, place: cell, weight }) => (
     [[cutOut(cell, grid), label.replace(",", ", ")], weight]));
   const verb = say("looks at");
-  children.push(make("h3", { text: say("{verb} (row, column)", { verb }) }), bars(rows, "weights", rows[0]?.[1]));
-  return children;
+  const [likely, ...rivals] = choices;
+  const places = [make("h3", { text: say("{verb} (row, column)", { verb }) }), bars(rows, "weights", rows[0]?.[1])];
+  return [name, likely, ...places, ...rivals].filter(Boolean);
 }
 
 function placeTold({ keys, queries, matrix }, { place }) {

@@ -186,3 +186,10 @@ def test_other_labels_decode_no_image_anew(tmp_path, monkeypatch):
     assert second.train.images.folder == first.train.images.folder
     assert not told
     assert second.fingerprint != first.fingerprint, "a run on other labels is another run"
+
+
+def test_what_was_decoded_before_captions_came_is_found_again():
+    """Recorded before decoding moved to a file of its own: a user's cache stays worth what it is."""
+    corpora = ImageCorpora(ImageData(set="shapes", set_size=40), [])
+    assert corpora.train.images.folder.name == "images-258f6cb36f7ee31afca46beab6ab7885"
+    assert corpora.fingerprint == "data-41342548cafde38e80ba00c8aacf04e3"
