@@ -34,10 +34,10 @@ class TrainingConfig(Section):
     teacher_forcing_decay: float = Field(
         0.0, ge=0.0, le=1.0, description="how much lower teacher_forcing is at the last step, on a straight line"
     )
-    self_critical: bool = Field(
-        False,
-        description="learn from the CIDEr-D of answers drawn at random against that of greedy ones (Rennie et al. 2017); "
-        "start from a trained run by init",
+    self_critical: Literal["none", "greedy", "mean"] = Field(
+        "none",
+        description="learn from the CIDEr-D of answers drawn at random: greedy = one against the greedy answer (Rennie et "
+        "al. 2017), mean = five against each other; start from a trained run by init",
     )
     average: Literal["none", "last", "ema"] = Field("none", description="weights that are scored and saved for use")
     average_last: int = Field(5, ge=1, description="average = 'last': how many saves are averaged")

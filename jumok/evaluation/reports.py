@@ -127,7 +127,7 @@ def caption_report(label: str, split: str, scores: Scores) -> ScoreReport:
         lines.append(f"  {counted(scores['broken'], 'image')} cannot be used and {are(scores['broken'])} left out")
     lines += _object_lines(scores["objects"]) if "objects" in scores else []
     rows = {"this model": scores, **scores.get("floors", {})}
-    if "with_punctuation" in scores:
+    if scores.get("with_punctuation", scores)["bleu4"] != scores["bleu4"]:  # else the data has none
         rows["this model, punctuation counted"] = scores["with_punctuation"]
     figures = ("cider_d", "bleu1", "bleu2", "bleu3", "bleu4", "rouge_l")
     table = ScoreTable(

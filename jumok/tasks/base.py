@@ -118,7 +118,7 @@ class Task(ABC, Generic[ModelT, BatchT, StoreT]):
         monitor = self.recipe.training.monitor
         if monitor not in self.scores:
             raise ConfigError(f"training.monitor = '{monitor}' is not among the scores: {', '.join(self.scores)}")
-        if self.recipe.training.self_critical and not self.rewarded:
+        if self.recipe.training.self_critical != "none" and not self.rewarded:
             raise ConfigError(
                 f"training.self_critical rewards written answers, and {self.recipe.task} has none; leave it out"
             )

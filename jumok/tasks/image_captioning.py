@@ -205,7 +205,7 @@ class ImageCaptioning(WritingTask[Captions, CaptionBatch, CaptionStore, Seen]):
 
     def loss(self, model: Captions, batch: CaptionBatch, step: int) -> Loss:
         """Return the summed loss over the captions' tokens, with the doubly stochastic term where it is wanted."""
-        if not (model.training and model.doubly_stochastic) or self.recipe.training.self_critical:
+        if not (model.training and model.doubly_stochastic) or self.recipe.training.self_critical != "none":
             return super().loss(model, batch, step)
         mask, smoothing = batch.target_mask, self.recipe.training.label_smoothing
         features, weights = model.features_and_weights(batch)

@@ -109,7 +109,7 @@ class WritingTask(Task[DecoderT, TargetT, StoreT], Generic[DecoderT, TargetT, St
         super().check_fits(model)
         training = self.recipe.training
         sampling = training.teacher_forcing < 1.0 or training.teacher_forcing_decay > 0.0
-        if sampling and training.self_critical:
+        if sampling and training.self_critical != "none":
             raise ConfigError(
                 "training.self_critical learns from whole answers of the model, without teacher forcing; "
                 "set teacher_forcing = 1 and teacher_forcing_decay = 0"
@@ -125,9 +125,11 @@ class WritingTask(Task[DecoderT, TargetT, StoreT], Generic[DecoderT, TargetT, St
     def loss(self, model: DecoderT, batch: TargetT, step: int) -> Loss:
         """Return the summed loss over the batch's target tokens; smoothed, or self-critical, in training only."""
         training = self.recipe.training
-        if training.self_critical and model.training:
+        if training.self_critical != "none" and model.training:
             longest = self.recipe.decoding.max_length or 2 * batch.targets.shape[1] + 10
-            return self.critic.loss(model, batch, self.references(batch), longest=longest)
+            return self.critic.loss(
+                model, batch, self.references(batch), baseline=training.self_critical, longest=longest
+            )
         smoothing = training.label_smoothing if model.training else 0.0
         ratio = teacher_forcing_ratio(step, training) if model.training else 1.0
         targets = batch.targets[batch.target_mask]  # (N,)

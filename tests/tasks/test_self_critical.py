@@ -31,7 +31,7 @@ dropout = 0.3
 steps = 3
 warmup = 1
 batch_tokens = 200
-self_critical = true
+self_critical = "greedy"
 log_every = 1
 save_every = 1
 evaluate_every = 3
@@ -40,7 +40,12 @@ evaluate_sentences = 3
 
 MARKS = Marks(START, END, PAD)
 TRANSFORMER = ["model.name=transformer", "model.heads=3", "model.feedforward=17", "model.layers=1"]
-MODELS = {"seq2seq": ["model.name=seq2seq"], "transformer": TRANSFORMER}
+MODELS = {
+    "seq2seq": ["model.name=seq2seq"],
+    "seq2seq, mean": ["training.self_critical=mean"],
+    "transformer": TRANSFORMER,
+    "transformer, mean": [*TRANSFORMER, "training.self_critical=mean"],
+}
 
 
 def answer(*tokens, finished=True):
@@ -107,7 +112,8 @@ def test_draws_no_better_than_greedy_teach_nothing(task_and_model):
     loss.total.backward()
     assert float(loss.total.detach()) == 0.0
     assert all(not parameter.grad.any() for parameter in model.parameters() if parameter.grad is not None)
-    assert float(loss.parts["reward"]) == float(loss.parts["greedy_reward"])
+    if task.recipe.training.self_critical == "greedy":
+        assert float(loss.parts["reward"]) == float(loss.parts["greedy_reward"])
 
 
 def test_the_pass_rescores_what_was_drawn(task_and_model, monkeypatch):
@@ -127,18 +133,27 @@ def test_the_pass_rescores_what_was_drawn(task_and_model, monkeypatch):
         optimizer.step()
 
 
-def test_the_loss_is_minus_advantage_times_log_probability(task_and_model, monkeypatch):
-    task, model = task_and_model
-    batch, drawn, plain = batch_of(task), [], SelfCritic.answer
+@pytest.mark.parametrize("baseline", ["greedy", "mean"])
+def test_the_loss_is_minus_advantage_times_log_probability(recipe, baseline, monkeypatch):
+    task, model = make(recipe, f"training.self_critical={baseline}")
+    drawn, plain = [], SelfCritic.answer
     monkeypatch.setattr(SelfCritic, "answer", lambda *given: drawn.append(plain(*given)) or drawn[-1])
-    given = iter([torch.linspace(-1, 2, 7).tolist(), [0.5] * 7])
+    rewards = torch.linspace(-1, 2, 7 if baseline == "greedy" else 35)
+    given = iter([rewards.tolist(), [0.5, 0.7] * 3 + [0.9]])
     monkeypatch.setattr(task.critic, "rewards", lambda answers, references: next(given))
-    loss = task.loss(model, batch, 1)
+    loss = task.loss(model.train(), batch_of(task), 1)
+    if baseline == "greedy":
+        advantage = rewards - torch.tensor([0.5, 0.7] * 3 + [0.9])
+        advantage = advantage - advantage.mean()
+    else:
+        groups = rewards.view(7, 5)
+        advantage = torch.stack(
+            [groups[:, i] - groups[:, [j for j in range(5) if j != i]].mean(dim=1) for i in range(5)], 1
+        )
     wanted = -sum(
-        (reward - 0.5) * found.log_probability
-        for reward, found in zip(torch.linspace(-1, 2, 7).tolist(), drawn[0], strict=True)
+        value * found.log_probability for value, found in zip(advantage.flatten().tolist(), drawn[0], strict=True)
     )
-    assert_close(float(loss.total.detach()), wanted, rtol=1e-4, atol=1e-3)
+    assert_close(float(loss.total.detach()), wanted, rtol=1e-3, atol=1e-3)
     assert float(loss.parts["reward"]) / loss.count == pytest.approx(0.5)
 
 
@@ -190,7 +205,7 @@ def test_what_does_not_go_together_is_refused(recipe, tmp_path):
     with pytest.raises(ConfigError, match=r"self_critical learns from whole answers .* set teacher_forcing = 1"):
         api.prepare_job(recipe, out=tmp_path / "run", overrides=["training.teacher_forcing=0.5"])
     with pytest.raises(ConfigError, match="self_critical rewards written answers, and image-classification has none"):
-        api.prepare_job("shapes-vit", out=tmp_path / "run", overrides=["training.self_critical=true"])
+        api.prepare_job("shapes-vit", out=tmp_path / "run", overrides=["training.self_critical=greedy"])
 
 
 CAPTIONS = """
@@ -210,7 +225,7 @@ doubly_stochastic = 0.5
 [training]
 steps = 2
 batch_size = 7
-self_critical = true
+self_critical = "greedy"
 log_every = 1
 evaluate_sentences = 3
 """

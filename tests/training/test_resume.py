@@ -21,7 +21,7 @@ VARIANTS = {
     "subword dropout, ema": ["tokenizer.dropout=0.2", "training.average=ema", "training.average_decay=0.9"],
     "accumulated, mean of the last": ["training.accumulate=2", "training.average=last", "training.average_last=2", "training.save_every=4"],
     "batch norm, bf16, adamw": ["model.norm=batch", "training.precision=bf16", "training.optimizer=adamw", "training.weight_decay=0.1"],
-    "self-critical": ["training.self_critical=true"],
+    "self-critical": ["training.self_critical=mean"],
     "muon": ["training.optimizer=muon", "training.weight_decay=0.1"],
 }  # fmt: skip
 
