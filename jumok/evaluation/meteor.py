@@ -48,6 +48,15 @@ def meteor(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> fl
         ) from None
 
 
+def can_run_meteor() -> bool:
+    """Return whether Java and METEOR's program are there."""
+    try:
+        find_meteor()
+    except JumokError:
+        return False
+    return True
+
+
 def find_meteor() -> tuple[str, Path]:
     """Return the command java and METEOR's program, or say which is missing."""
     found = find_spec("pycocoevalcap")

@@ -19,6 +19,7 @@ from jumok.data.images.decode import Pixels
 from jumok.errors import ConfigError, DataError
 from jumok.evaluation.caption_floors import floors
 from jumok.evaluation.captions import score_captions
+from jumok.evaluation.meteor import can_run_meteor, meteor
 from jumok.evaluation.scenes import score_scenes
 from jumok.nn.model import CaptionDecoder
 from jumok.nn.threads import one_thread
@@ -236,6 +237,8 @@ class CaptionWriter(ModelPredictor[ImageCaptioning, CaptionDecoder[Any], Caption
             "floors": self._floors(store, references),
             "decoding": options.model_dump(),
         }
+        if can_run_meteor():
+            scores["meteor"] = meteor(written, references)
         drawn = self.task.drawn(store)
         return scores if drawn is None else scores | {"objects": score_scenes(self.task.said(written), drawn).to_dict()}
 
