@@ -11,6 +11,7 @@ from stopwatch import EnoughError, Stopwatch, read_job, write_result
 import jumok
 from jumok.nn.batch import PairBatch, TextBatch
 from jumok.runs.job import prepare_job
+from jumok.tasks.caption_batches import CaptionBatches
 
 
 class TimedBatches:
@@ -43,6 +44,9 @@ class OneBatch:
 
 def measure(batch: Any) -> tuple[int, int, int]:
     """Return a batch's examples, target tokens and target cells; of images, their number."""
+    if isinstance(getattr(batch, "stream", None), CaptionBatches):  # which prepares it within the step
+        lengths = batch.stream.sides.epoch(batch.place[0])[0].lengths[batch.stream.indices(batch.place)] + 1
+        return len(lengths), int(lengths.sum()), len(lengths) * int(lengths.max())
     if isinstance(batch, TextBatch):
         return len(batch.targets), batch.targets.numel(), batch.targets.numel()
     if not isinstance(batch, PairBatch):

@@ -51,7 +51,9 @@ if TYPE_CHECKING:
 
     PredictorT = TypeVar("PredictorT", bound=AnyPredictor)
 
-ShippedTranslator = Literal["ko-en", "en-ko", "fr-en", "en-fr"]  # the names in catalogue.SHIPPED, for type checkers
+# The names in catalogue.SHIPPED, for type checkers.
+ShippedTranslator = Literal["ko-en", "en-ko", "fr-en", "en-fr"]
+ShippedCaptioner = Literal["shapes-captioner", "shapes"]
 
 __all__ = [
     "Alignment",
@@ -208,6 +210,18 @@ def load(
 
 @overload
 def load(
+    run: ShippedCaptioner,
+    *,
+    to: str = "",
+    checkpoint: str = "best",
+    device: str = "auto",
+    engine: str = "",
+    int8: bool = False,
+) -> "CaptionWriter": ...
+
+
+@overload
+def load(
     run: str | Path,
     kind: "type[PredictorT]",
     *,
@@ -243,7 +257,7 @@ def load(
 ) -> "AnyPredictor":
     """Return the model of a run, or a shipped one by its name, with the best weights unless another checkpoint is named.
 
-    kind says what the run is to be (jumok.Translator, Writer, Filler, TextClassifier, ImageClassifier), for editors and
+    kind says what the run is to be (jumok.Translator, Writer, Filler, TextClassifier, …), for editors and
     type checkers; a run of another kind is refused. to is the target language of a translator that has several, where a
     call names none. engine is 'jumok' or 'ctranslate2', by default what the folder was made for; int8 takes weights of
     8 bits, for which it needs CTranslate2. A run is exported to it at the first use, into its own folder. Nothing global

@@ -143,6 +143,8 @@ SHIPPED = {  # python -m jumok.workflows.ship RUN FOLDER makes the folders
     "en-ko": Shipped("English → Korean, everyday sentences", "translator", "ko"),
     "fr-en": Shipped("French → English, everyday sentences", "translator", "en"),
     "en-fr": Shipped("English → French, everyday sentences", "translator", "fr"),
+    "shapes-captioner": Shipped("images of the built-in set shapes → their objects in a sentence", "shapes-captioner"),
+    "shapes": Shipped("the same by a shorter name", "shapes-captioner"),
 }
 
 

@@ -44,12 +44,14 @@ TOLD = {
     "jumok/lens/page": "the page itself: HTML, CSS and JavaScript modules without a build step",
     "jumok/recipes": "recipes by name, one .toml each",
     "jumok/shipped": "trained models that come with the package, one folder each",
+    "jumok/shipped/shapes-captioner": "shapes: one run, float16, with its card",
     "jumok/shipped/translator": "ko-en, en-ko, fr-en and en-fr: one run, float16, with its card",
     "tests": "mirrors jumok/; the first line of a test file says what it promises",
     "tests/battery": "every model through the same properties",
     "tools": "scripts for maintainers",
 }
-WHOLE = {"benchmarks/results", "docs/figures", "jumok/shipped/translator"}  # one line stands for all files inside
+# One line stands for all files inside.
+WHOLE = {"benchmarks/results", "docs/figures", "jumok/shipped/shapes-captioner", "jumok/shipped/translator"}
 LEFT_OUT = {"__init__.py", "py.typed", "__pycache__"}
 
 

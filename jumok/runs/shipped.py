@@ -1,6 +1,6 @@
 """Models that ship with jumok: a name instead of a run's folder.
 
-RUN (a folder, or a name in catalogue.SHIPPED) → find_run → folder, and the language it is to translate to
+RUN (a folder, or a name in catalogue.SHIPPED) → find_run → folder, and the language it is to translate to, if any
 """
 
 from difflib import get_close_matches
@@ -22,9 +22,12 @@ class Found(NamedTuple):
 
 
 def find_run(run: str | Path, to: str = "") -> Found:
-    """Return the folder of a run or of a shipped model; a folder that is there comes before a name."""
+    """Return the folder of a run or of a shipped model; a run that is there comes before a name.
+
+    A folder of something else does not: images in a folder `shapes` hide no model.
+    """
     folder, name = Path(run), str(run)
-    if folder.is_dir():
+    if folder.is_dir() and (name not in SHIPPED or (folder / "run.json").exists()):
         return Found(folder, to)
     if name not in SHIPPED:
         raise _a_recipe(folder) or _unknown(run)

@@ -1,14 +1,18 @@
 """`jumok sample`: examples of a built-in data set as they are: lines of text, or images in files.
 
-name, split, how many → texts or images with their labels → standard output, a file, or a folder of class folders
+name, split, how many → texts, or images with their labels or captions → standard output, a file, or a folder: class
+folders, or images with captions.csv beside them
 """
 
+import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from PIL import Image
+
 from jumok.config import Corpus, Split
-from jumok.data.builtin import shapes
+from jumok.data.builtin import relations, shapes
 from jumok.data.images.listing import SUFFIXES
 from jumok.data.text.documents import BUILT_IN as DOCUMENTS
 from jumok.data.text.parallel import BUILT_IN as PAIRS
@@ -17,11 +21,12 @@ from jumok.errors import ConfigError, DataError, counted, did_you_mean
 from jumok.predictors.base import check_split
 
 SIDE = 64  # pixels, large enough to look at
+CAPTIONS = "captions.csv"  # beside several images: image, caption
 
 
 @dataclass(frozen=True)
 class SampleFile:
-    """An image that was written, and what it shows."""
+    """An image that was written, and what it shows: its class, or its caption."""
 
     path: Path
     label: str
@@ -47,15 +52,31 @@ def sample_texts(name: str, *, split: str = "test", number: int = 1, skip: int =
     return list(found[skip : skip + number])
 
 
-def sample_images(name: str, target: Path, *, split: str = "test", number: int = 1, skip: int = 0) -> list[SampleFile]:
-    """Write images of a built-in set: one to a file, or several to a folder with a folder for each class."""
+def sample_images(
+    name: str, target: Path, *, split: str = "test", number: int = 1, skip: int = 0, captions: bool = False
+) -> list[SampleFile]:
+    """Write images of a built-in set: one to a file, or several to a folder with a folder for each class.
+
+    With captions these are images of up to five objects, and a folder has captions.csv beside them.
+    """
     known = check_split(split)
     to_file = target.suffix.lower() in SUFFIXES
     if to_file and number > 1:
         raise ConfigError(
-            f"{target} is one file for {number} images; give a folder, and each class gets a folder in it"
+            f"{target} is one file for {number} images; give a folder, and captions.csv is written beside them"
+            if captions
+            else f"{target} is one file for {number} images; give a folder, and each class gets a folder in it"
         )
-    return [_write(known, which, target, to_file=to_file) for which in range(skip, skip + number)]
+    numbers = range(skip, skip + number)
+    if not captions:
+        return [_write_labelled(known, which, target, to_file=to_file) for which in numbers]
+    if to_file:
+        return [_write_captioned(known, skip, target, new_folder=False)]
+    _refuse_existing(target / CAPTIONS)
+    written = [_write_captioned(known, which, target / f"{split}-{which}.png", new_folder=True) for which in numbers]
+    with (target / CAPTIONS).open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([("image", "caption"), *((one.path.name, one.label) for one in written)])
+    return written
 
 
 def sample_sets() -> list[str]:
@@ -63,15 +84,29 @@ def sample_sets() -> list[str]:
     return ["shapes", *PAIRS, *DOCUMENTS, *TABLES]
 
 
-def _write(split: Split, number: int, target: Path, *, to_file: bool) -> SampleFile:
+def _write_labelled(split: Split, number: int, target: Path, *, to_file: bool) -> SampleFile:
     scene = shapes.scene(split, number)
     path = target if to_file else target / scene.label / f"{split}-{number}.png"
-    if path.exists():
-        raise ConfigError(f"{path} exists already; choose another name, or remove it")
+    _save(shapes.draw(scene, SIDE), path, new_folder=not to_file)
+    return SampleFile(path, scene.label)
+
+
+def _write_captioned(split: Split, number: int, path: Path, *, new_folder: bool) -> SampleFile:
+    scene = relations.scene(split, number)
+    _save(relations.draw(scene, SIDE), path, new_folder=new_folder)
+    return SampleFile(path, scene.caption)
+
+
+def _save(image: Image.Image, path: Path, *, new_folder: bool) -> None:
+    _refuse_existing(path)
     try:
-        if not to_file:
+        if new_folder:
             path.parent.mkdir(parents=True, exist_ok=True)
-        shapes.draw(scene, SIDE).save(path)
+        image.save(path)
     except OSError as error:
         raise ConfigError(f"{path} cannot be written: {error.strerror or error}; choose another place") from None
-    return SampleFile(path, scene.label)
+
+
+def _refuse_existing(path: Path) -> None:
+    if path.exists():
+        raise ConfigError(f"{path} exists already; choose another name, or remove it")

@@ -1,10 +1,10 @@
-"""A run made small enough to ship: what maintainers use to put a trained translator into the package.
+"""A run made small enough to ship: what maintainers use to put a trained translator or captioner into the package.
 
 python -m jumok.workflows.ship RUN FOLDER --data DATA --notes licences.md
 
 RUN → recipe, tokenizer, weights as float16 → jumok/shipped/FOLDER → the same answers? → CARD.md
-What the machine was, where files lay, how training went and how to go on with it stay behind. Names for the folder, one
-for each direction, are entered by hand in catalogue.SHIPPED.
+What the machine was, where files lay, how training went and how to go on with it stay behind. Names for the folder are
+entered by hand in catalogue.SHIPPED. workflows/shipments.py has what differs between translators and captioners.
 """
 
 import argparse
@@ -19,33 +19,16 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor
 
-from jumok.config import ParallelData
 from jumok.config.recipe import Recipe
-from jumok.errors import ConfigError, JumokError, RunError
-from jumok.evaluation.text import mean_scores
-from jumok.export.parity import Parity, compare
-from jumok.predictors.base import Predictor
-from jumok.predictors.translator import Translator
+from jumok.errors import JumokError, RunError
+from jumok.predictors.base import AnyPredictor, Predictor
 from jumok.runs.loading import LoadOptions, add_data_folder, load_run
 from jumok.runs.run import Run
 from jumok.runs.shipped import SHELF
 from jumok.runs.weights import load_weights
-from jumok.workflows.export import BROUGHT
+from jumok.workflows.shipments import Compared, Shipment, shipment_of, table
 
-SENTENCES = 200  # held out, that run and packed model answer
-EXAMPLES = 10  # of them in the card
 BUDGET = 20_000_000  # bytes of everything on the shelf
-
-
-@dataclass(frozen=True)
-class Example:
-    """A held-out sentence, its reference, and what the packed model makes of it."""
-
-    label: str  # of its val corpus
-    source: str
-    reference: str
-    language: str
-    written: str = ""
 
 
 @dataclass(frozen=True)
@@ -54,14 +37,20 @@ class Packed:
 
     folder: Path
     size: int
-    parity: Parity
-    bleu: tuple[float, float]  # of the run and of the packed model, on the same sentences
-    examples: list[Example]
+    compared: Compared
+    unit: str
 
     def __str__(self) -> str:
-        return (
-            f"{self.folder}: {self.size / 1e6:.1f} MB\n{self.parity}\n"
-            f"BLEU on these sentences: {self.bleu[0]:.2f} of the run, {self.bleu[1]:.2f} packed"
+        (before, after), parity = self.compared.scores, self.compared.parity
+        differing = zip(("the first that differs", "  the run", "  packed"), parity.first_difference, strict=False)
+        return "\n".join(
+            [
+                f"{self.folder}: {self.size / 1e6:.1f} MB",
+                f"{parity.equal:,} of {parity.sentences:,} held-out {self.unit} are answered alike; their scores differ by "
+                f"{parity.largest_difference:.1e} at most",
+                *(f"{whose}: {text}" for whose, text in differing),
+                f"{self.compared.metric} on these {self.unit}: {before:.2f} of the run, {after:.2f} packed",
+            ]
         )
 
 
@@ -76,67 +65,41 @@ def pack(
     checkpoint: str = "best",
     scored: bool = True,
 ) -> Packed:
-    """Write a translator's run into shelf/name in small form; return how it compares, or refuse what is too large.
+    """Write a translator's or a captioner's run into shelf/name in small form; return how it compares.
 
     notes, in Markdown, goes into the card: licences of the data above all. recipe is what makes such a run again, the
-    run's own where none is named. Without scored the card has no scores.
+    run's own where none is named. Without scored the card has no scores. A model that is too large is refused.
     """
-    translator = load_run(Predictor, run, LoadOptions(checkpoint=checkpoint))
-    if not isinstance(translator, Translator) or not translator.engine.has_model:
-        raise ConfigError(f"{run} is no run of a translator; those are what jumok ships")
+    predictor = load_run(Predictor, run, LoadOptions(checkpoint=checkpoint))
     folder, fresh = shelf / name, shelf / f".{name}.new"
     if folder.exists():
         raise RunError(f"{folder} is there already; remove it, or choose another name")
-    add_data_folder(translator, data)
-    sample = held_out(translator)
+    add_data_folder(predictor, data)
+    shipment = shipment_of(predictor)
     shutil.rmtree(fresh, ignore_errors=True)
     try:
-        _write(translator, fresh, name, sample, checkpoint)
-        small = load_run(Translator, fresh)
-        small.task.corpora.folders = translator.task.corpora.folders
-        packed = _compare(translator, small, folder, sample)
+        _write(shipment, fresh, name, checkpoint)
+        small = load_run(type(predictor), fresh)
+        small.task.corpora.folders = predictor.task.corpora.folders
+        compared = shipment.compare(small)
         scores = small.evaluate("val") if scored else {}
         again = recipe or f"jumok/shipped/{name}/recipe.toml"
-        init = bool(translator.run.recipe.training.init)
-        text = card(name, small, packed, scores, notes, recipe=again, from_scratch=not init)
-        (fresh / "CARD.md").write_text(text, encoding="utf-8")
-        packed = replace(packed, size=_size(fresh))
-        others = sum(_size(path) for path in shelf.iterdir() if path.is_dir() and path != fresh)
-        if packed.size + others > BUDGET:
-            raise RunError(
-                f"{name} takes {packed.size / 1e6:.1f} MB, which with {others / 1e6:.1f} MB of other models is more than "
-                f"{BUDGET / 1e6:.0f} MB; train a smaller model or vocabulary"
-            )
+        (fresh / "CARD.md").write_text(card(name, shipment, compared, scores, notes, recipe=again), encoding="utf-8")
+        packed = Packed(folder, _size(fresh), compared, shipment.unit)
+        _refuse_too_large(packed, shipment, others=_others(shelf, fresh))
         fresh.rename(folder)
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
     return packed
 
 
-def held_out(translator: Translator) -> list[Example]:
-    """Return held-out sentences, evenly spread over the val corpora."""
-    found: list[Example] = []
-    stores = translator.task.open_split("val")
-    for label, store in stores.items():
-        languages = translator.task.languages_of(store)
-        count = min(max(SENTENCES // len(stores), 1), len(store))
-        for place in range(count):
-            number = place * len(store) // count
-            source, reference = store.text(number)
-            found.append(Example(label, source, reference, languages[number]))
-    return found
-
-
-def _write(translator: Translator, folder: Path, name: str, sample: Sequence[Example], checkpoint: str) -> None:
-    recipe = without_places(translator.run.recipe)
-    tokenizers = translator.task.tokenizers
-    if recipe.tokenizer.shared:
-        tokenizers = {"source": tokenizers["source"]}
-    Run.create(folder, recipe, tokenizers=tokenizers, facts={"data_folders": [], "shipped": name})
+def _write(shipment: Shipment[Any], folder: Path, name: str, checkpoint: str) -> None:
+    run = shipment.run.run
+    facts = {"data_folders": [], "shipped": name}
+    Run.create(folder, without_places(run.recipe), tokenizers=shipment.tokenizers, facts=facts)
     (folder / "metrics.jsonl").unlink()
-    lines = [f"{example.language}\t{example.source}\n" for example in sample]
-    (folder / BROUGHT).write_text("".join(lines), encoding="utf-8")
-    weights = load_weights(translator.run, checkpoint)
+    shipment.bring(folder)
+    weights = load_weights(run, checkpoint)
     (folder / "best").mkdir()  # a folder, not a link: an installed package has none
     file = folder / "best" / "model.safetensors"
     save_file({key: halved(key, value) for key, value in weights.items()}, file)
@@ -156,94 +119,86 @@ def halved(name: str, value: Tensor) -> Tensor:
 def without_places(recipe: Recipe) -> Recipe:
     """Return a recipe that does not tell where files lay on the machine that trained it."""
     data = recipe.data
-    assert isinstance(data, ParallelData)
-    splits: dict[str, Any] = {}
-    for split in ("train", "val", "test"):
-        splits[split] = [
-            corpus.model_copy(update={key: _last_part(getattr(corpus, key)) for key in ("source", "target", "file")})
-            for corpus in getattr(data, split)
-        ]
+    splits: dict[str, Any] = {
+        split: [file.model_copy(update=_named(dict(file))) for file in getattr(data, split)]
+        for split in ("train", "val", "test")
+    }
     started = [key for key in ("source_embeddings", "target_embeddings") if getattr(recipe.model, key, "")]
+    encoders = {key: config.model_copy(update=_named(dict(config))) for key, config in recipe.model.components.items()}
     return replace(
         recipe,
         data=data.model_copy(update={**splits, "folder": _last_part(data.folder)}),
-        model=recipe.model.model_copy(update=dict.fromkeys(started, "")),
+        model=recipe.model.model_copy(update={**dict.fromkeys(started, ""), **encoders}),
         training=recipe.training.model_copy(update={"init": ""}),
     )
+
+
+def _named(values: dict[str, Any]) -> dict[str, Any]:
+    """Return the texts among some values, absolute paths cut to their last part."""
+    return {key: _last_part(value) for key, value in values.items() if isinstance(value, str)}
 
 
 def _last_part(name: str) -> str:
     return Path(name).name if Path(name).is_absolute() else name
 
 
-def _compare(run: Translator, small: Translator, folder: Path, sample: list[Example]) -> Packed:
-    """Return how a run and its packed form answer the same sentences."""
-    sources, languages = [example.source for example in sample], [example.language for example in sample]
-    references = [example.reference for example in sample]
-    ours, theirs = (
-        [(best.text, best.score) for best, *_ in predictor.answers(sources, to=languages)] for predictor in (run, small)
-    )
-    bleu = [mean_scores([text for text, _ in found], references, languages)["bleu"] for found in (ours, theirs)]
-    written = [replace(example, written=text) for example, (text, _) in zip(sample, theirs, strict=True)]
-    spread = [written[number * len(written) // EXAMPLES] for number in range(min(EXAMPLES, len(written)))]
-    return Packed(folder, 0, compare(sources, ours, theirs), (bleu[0], bleu[1]), spread)
-
-
 def _size(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
+def _others(shelf: Path, fresh: Path) -> int:
+    return sum(_size(path) for path in shelf.iterdir() if path.is_dir() and path != fresh)
+
+
+def _refuse_too_large(packed: Packed, shipment: Shipment[Any], *, others: int) -> None:
+    name, size = packed.folder.name, packed.size
+    if size > shipment.most_bytes:
+        raise RunError(
+            f"{name} takes {size / 1e6:.1f} MB, and a model of its kind may take {shipment.most_bytes / 1e6:.0f} MB; train "
+            "a smaller model or vocabulary"
+        )
+    if size + others > BUDGET:
+        raise RunError(
+            f"{name} takes {size / 1e6:.1f} MB, which with {others / 1e6:.1f} MB of other models is more than "
+            f"{BUDGET / 1e6:.0f} MB; train a smaller model or vocabulary"
+        )
+
+
 def card(
     name: str,
-    small: Translator,
-    packed: Packed,
+    shipment: Shipment[Any],
+    compared: Compared,
     scores: dict[str, dict[str, Any]],
     notes: str,
     *,
     recipe: str,
-    from_scratch: bool = True,
 ) -> str:
     """Return the model card: what it is, what it learnt from, how well it does, and how to make it again."""
-    own, data = small.run.recipe, small.task.data
-    begun = "from scratch" if from_scratch else "from the weights of an earlier run"
-    to = f", told by a tag to write {', '.join(small.task.languages)}" if small.task.languages else ""
-    learnt = [f"- {corpus.full_title}, weight {corpus.weight:g}" for corpus in data.train] or [f"- built-in {data.set}"]
+    run: AnyPredictor = shipment.run
+    own, unit, parity = run.run.recipe, shipment.unit, compared.parity
+    begun = "from the weights of an earlier run" if own.training.init else "from scratch"
+    data = "" if own.data.built_in else " --data FOLDER"
+    before, after = compared.scores
     lines = [
         f"# {name}\n",
-        f"A {own.model.name} of {small.parameters:,} parameters{to}; its weights are kept as float16 and used as "
-        f"float32. Trained by jumok {begun} for {own.training.steps:,} steps; recipe.toml has every setting.\n",
+        f"A {own.model.name} of {run.parameters:,} parameters{shipment.about}; its weights are kept as float16 and used "
+        f"as float32. Trained by jumok {begun} for {own.training.steps:,} steps; recipe.toml has every setting.\n",
         "## Learnt from\n",
-        *learnt,
+        *(f"- {title}" for title in shipment.learnt_from()),
         *(["", notes.strip()] if notes.strip() else []),
         "\n## How well it does\n",
-    ]
-    if scores:
-        lines += ["| val | sentences | BLEU | chrF | BLEU's signature |", "| --- | ---: | ---: | ---: | --- |"]
-        lines += [
-            f"| {label} | {found['sentences']:,} | {found['bleu']:.2f} | {found['chrf']:.2f} | {found['bleu_signature'].replace('|', ' ')} |"
-            for label, found in scores.items()
-        ]
-        lines.append(
-            f"\nBeam {own.decoding.beam}; chrF: {next(iter(scores.values()))['chrf_signature'].replace('|', ' ')}.\n"
-        )
-    lines += [
-        f"Beside the run it was made of: {packed.parity.equal:,} of {packed.parity.sentences:,} held-out sentences are "
-        f"answered alike; BLEU on them {packed.bleu[0]:.2f} before and {packed.bleu[1]:.2f} after packing.\n",
-        f"{len(packed.examples)} held-out sentences, evenly spread and unedited:\n",
-        "| val | source | reference | jumok |",
-        "| --- | --- | --- | --- |",
-        *(f"| {e.label} | {' | '.join(map(_cell, (e.source, e.reference, e.written)))} |" for e in packed.examples),
+        *(shipment.tables(scores) if scores else []),
+        f"Beside the run it was made of: {parity.equal:,} of {parity.sentences:,} held-out {unit} are answered alike; "
+        f"{compared.metric} on them {before:.2f} before and {after:.2f} after packing.\n",
+        f"{len(compared.examples)} held-out {unit}, evenly spread and unedited:\n",
+        *table(shipment.columns, compared.examples),
         "\n## Make it again\n",
         "```\n"
-        f"jumok train {recipe} --data FOLDER --out runs/{name}\n"
-        f"python -m jumok.workflows.ship runs/{name} {name} --data FOLDER\n"
+        f"jumok train {recipe}{data} --out runs/{name}\n"
+        f"python -m jumok.workflows.ship runs/{name} {name}{data}\n"
         "```",
     ]  # fmt: skip
     return "\n".join(lines) + "\n"
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|")
 
 
 def main(arguments: Sequence[str] | None = None, say: Callable[[str], None] = print) -> int:

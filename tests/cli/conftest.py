@@ -13,7 +13,9 @@ from typing import NamedTuple
 
 import pytest
 
-SHIPPED_TOLD = ", and the shipped models are ko-en, en-ko, fr-en, en-fr"  # where there is no such run
+SHIPPED_TOLD = (
+    ", and the shipped models are ko-en, en-ko, fr-en, en-fr, shapes-captioner, shapes"  # where there is no such run
+)
 COPY_RECIPE = """
 [data]
 set = "copy"
@@ -166,6 +168,38 @@ CLASSIFIER_RECIPE = BERT_RECIPE.replace("masked-language-modeling", "text-classi
 RNN_RECIPE = re.sub(
     r"(?s)\[model\].*?(?=\[training\])", '[model]\nname = "recurrent-classifier"\nwidth = 16\ndropout = 0.0\n', CLASSIFIER_RECIPE
 )  # fmt: skip
+
+# Scenes of up to five objects: enough steps to follow the grammar, not to be right.
+CAPTIONER_RECIPE = """
+task = "image-captioning"
+[data]
+set = "shapes"
+set_size = 200
+size = 32
+max_length = 80
+[tokenizer]
+kind = "word"
+min_frequency = 1
+[model]
+name = "captioner"
+encoder = { name = "cnn", width = 8, stages = 2, blocks = 1 }
+attention = "mlp"
+width = 32
+embedding_width = 16
+dropout = 0.0
+[training]
+steps = 60
+batch_size = 16
+learning_rate = 2e-2
+warmup = 5
+schedule = "cosine"
+label_smoothing = 0.0
+evaluate_every = 60
+save_every = 60
+evaluate_sentences = 20
+[decoding]
+beam = 2
+"""
 
 THINGS = ["film", "play", "book", "song", "dance"]
 VERDICTS = {"good": ["lovely", "great", "superb"], "bad": ["awful", "poor", "bad"], "dull": ["plain", "so", "middling"]}
@@ -322,6 +356,12 @@ def classifier_run(tmp_path_factory, bert_run) -> Path:
 def rnn_run(tmp_path_factory) -> Path:
     """A recurrent network that names the class of a review: it has no attention."""
     return train_once(tmp_path_factory, "rnn", lambda folder: write_reviews(folder, RNN_RECIPE))
+
+
+@pytest.fixture(scope="session")
+def captioner_run(tmp_path_factory) -> Path:
+    """A captioner of built-in scenes, which speaks their grammar."""
+    return train_once(tmp_path_factory, "captioner", write_recipe(CAPTIONER_RECIPE))
 
 
 @pytest.fixture(scope="session")

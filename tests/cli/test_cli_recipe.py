@@ -1,5 +1,6 @@
 """`jumok recipe` and `jumok sample`: shipped recipes to read, presets, and examples of built-in sets as files."""
 
+import csv
 import json
 import re
 
@@ -8,6 +9,7 @@ from cli.conftest import jumok, refusal
 from PIL import Image
 
 from jumok.config.recipe import shipped_recipes
+from jumok.data.builtin import relations
 
 
 def test_a_shipped_recipe_is_printed_as_it_is():
@@ -58,6 +60,31 @@ def test_several_sample_images_are_a_folder_of_class_folders(tmp_path):
     assert {file.parent.name for file in files} == {"circle", "cross", "square", "star", "triangle"}
     assert "is one file for 3 images" in refusal(jumok("sample", "shapes", tmp_path / "a.png", "--number", 3))
     assert refusal(jumok("sample", "shapes")) == "images go to a file or a folder: jumok sample shapes image.png"
+
+
+def test_a_sample_image_has_its_caption_told(tmp_path):
+    path = tmp_path / "image.png"
+    told = jumok("sample", "shapes", path, "--captions", "--skip", 2)
+    assert told == (0, f"{path}: {relations.scene('test', 2).caption}\n", "")
+    with Image.open(path) as image:
+        assert image.size == (64, 64)
+    assert "exists already" in refusal(jumok("sample", "shapes", path, "--captions"))
+    assert "captions.csv is written beside" in refusal(
+        jumok("sample", "shapes", tmp_path / "a.png", "--captions", "--number", 3)
+    )
+    assert "dates is text" in refusal(jumok("sample", "dates", "--captions"))
+
+
+def test_several_sample_images_with_captions_become_a_recipe(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = jumok("sample", "shapes", "images", "--captions", "--number", 200, "--split", "val")
+    assert done.out == "images: 200 images and captions.csv. Next:  jumok new images images/captions.csv\n"
+    with (tmp_path / "images/captions.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert {row["image"] for row in rows} == {path.name for path in (tmp_path / "images").glob("*.png")}
+    assert rows[3]["caption"] == relations.scene("val", 3).caption
+    assert "captions.csv exists already" in refusal(jumok("sample", "shapes", "images", "--captions", "--skip", 200))
+    assert "200 captions of 200 images" in jumok("new", "images", "images/captions.csv").out
 
 
 @pytest.mark.parametrize("name", ["dates", "copy", "reverse", "phrasebook"])

@@ -112,7 +112,7 @@ def test_help_by_the_systems_locale_and_back():
         (["train", "dates-transformer", "--set", "model.wdith=3"], "[model]에 'wdith' 키는 없습니다. 혹시 'width'인가요?"),
         (["train", "dates-transformer", "--set", "training.steps=0"], "training.steps = 0: 1 이상이어야 합니다."),
         (["evaluate", "ko-en", "--beam", "x"], "'--beam'의 값이 잘못되었습니다: 정수여야 합니다."),
-        (["translate", "nosuch", "hi"], "내장 모델: ko-en, en-ko, fr-en, en-fr"),
+        (["translate", "nosuch", "hi"], "내장 모델: ko-en, en-ko, fr-en, en-fr, shapes-captioner, shapes"),
     ],
 )  # fmt: skip
 def test_errors_in_korean(arguments, said):

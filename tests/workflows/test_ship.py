@@ -5,15 +5,18 @@ import re
 
 import pytest
 import torch
-from cli.conftest import copy_run, directions_run, jumok, refusal  # noqa: F401 - fixtures
+from cli.conftest import captioner_run, copy_run, directions_run, gpt_run, jumok, refusal  # noqa: F401 - fixtures
 from safetensors.torch import load_file
 
 import jumok as library
 from jumok import catalogue
+from jumok.data.builtin import relations, shapes
 from jumok.errors import ConfigError, RunError
 from jumok.runs import shipped as shelf
+from jumok.tasks.image_captioning import ImageCaptioning
 from jumok.training.checkpoint import Checkpoints
 from jumok.workflows import ship as shipping
+from jumok.workflows import shipments
 
 DIGITS = ["4 0 7", "1 2 3 4", "9 9"]
 
@@ -47,9 +50,9 @@ def test_every_shipped_name_has_a_folder_and_all_fit_the_budget():
 
 
 def test_a_packed_model_answers_as_its_run_does(packed, directions_run):  # noqa: F811
-    report = packed[1]
+    report = packed[1].compared
     assert report.parity.equal >= 0.95 * report.parity.sentences
-    assert report.bleu[1] == pytest.approx(report.bleu[0], abs=1.0)
+    assert report.scores[1] == pytest.approx(report.scores[0], abs=1.0)
     before, after = library.load(directions_run), library.load(packed[0] / "numbers")
     assert after.model.project.weight.dtype == torch.float32
     assert after.translate(DIGITS, to="ko") == before.translate(DIGITS, to="ko")
@@ -120,6 +123,66 @@ def test_the_maintainers_command(copy_run, tmp_path, capsys):  # noqa: F811
     assert "there is no run folder" in capsys.readouterr().err
 
 
+# --- a captioner
+
+
+@pytest.fixture(scope="module")
+def packed_captioner(captioner_run, tmp_path_factory):  # noqa: F811
+    """Return the shelf that a captioner was packed into, and the report."""
+    place = tmp_path_factory.mktemp("captioners")
+    return place, shipping.pack(captioner_run, "scenes", shelf=place, recipe="shapes-attend")
+
+
+def test_a_packed_captioner_describes_as_its_run_does(packed_captioner, captioner_run):  # noqa: F811
+    place, report = packed_captioner
+    assert report.compared.parity.sentences == 200
+    assert report.compared.parity.equal >= 190
+    assert "held-out images are answered alike" in str(report)
+    assert report.size < 2_000_000
+    image = relations.draw(relations.scene("test", 1))
+    assert library.load(place / "scenes").caption(image) == library.load(captioner_run).caption(image)
+    files = {str(path.relative_to(place / "scenes")) for path in (place / "scenes").rglob("*") if path.is_file()}
+    assert files == {"CARD.md", "best/model.safetensors", "recipe.toml", "run.json", "text.json"}
+
+
+def test_the_card_of_a_captioner_has_floors_objects_and_examples(packed_captioner):
+    card = (packed_captioner[0] / "scenes/CARD.md").read_text(encoding="utf-8")
+    assert "- built-in shapes: 200 images drawn by jumok itself, captions = relations" in card
+    for row in ("this model", "one constant caption", "captions of the nearest images"):
+        assert re.search(rf"^\| {row} \| [\d.]+ \| [\d.]+ \| [\d.]+ \| [\d,]+ \|$", card, re.MULTILINE), row
+    assert re.search(r"^\| any \| 1,000 \| [\d.]+ \|", card, re.MULTILINE)
+    assert len(re.findall(r"^\| relations val \d+ \| a .* \| .* \|$", card, re.MULTILINE)) == 10
+    assert "jumok train shapes-attend --out runs/scenes\n" in card
+
+
+def test_a_packed_captioner_needs_no_data(packed_captioner, tmp_path, monkeypatch):
+    """Neither drawn images nor the cache, nor what an extra brings."""
+    monkeypatch.setenv("JUMOK_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(relations, "draw", None)
+    monkeypatch.setattr("jumok.runs.components._load", None)
+    image = tmp_path / "image.png"
+    shapes.draw(shapes.scene("test", 1)).save(image)
+    captioner = library.load(packed_captioner[0] / "scenes")
+    assert captioner.explain(image).answer.text == captioner.caption(image)
+    assert {path.name.partition("-")[0] for path in (tmp_path / "cache").glob("*")} <= {"native"}, "no data was read"
+
+
+def test_which_captioners_are_not_shipped(captioner_run, gpt_run, tmp_path, monkeypatch):  # noqa: F811
+    with pytest.raises(ConfigError, match="is no run of a translator or a captioner; those are what jumok ships"):
+        shipping.pack(gpt_run, "writer", shelf=tmp_path)
+    monkeypatch.setattr(ImageCaptioning, "frozen", object())
+    with pytest.raises(ConfigError, match="sees through a frozen encoder, which is not among its weights"):
+        shipping.pack(captioner_run, "frozen", shelf=tmp_path)
+    monkeypatch.undo()
+    monkeypatch.setattr(shipments.CaptionerShipment, "most_bytes", 10_000)
+    with pytest.raises(RunError, match=r"large takes 0\.\d MB, and a model of its kind may take 0 MB"):
+        shipping.pack(captioner_run, "large", shelf=tmp_path, scored=False)
+    assert list(tmp_path.iterdir()) == []
+
+
+# --- going on
+
+
 def test_a_run_may_start_from_a_packed_one(packed, directions_run, tmp_path):  # noqa: F811
     recipe = directions_run.parent / "directions" / "directions.toml"
     steps = ["training.steps=1", "training.warmup=1", "training.learning_rate=1e-9"]
@@ -147,6 +210,15 @@ def test_a_name_stands_for_a_model_and_its_direction(shipped):
 def test_a_folder_of_that_name_wins(shipped, copy_run, tmp_path):  # noqa: F811
     (tmp_path / "digits-ko").symlink_to(copy_run)
     assert library.load("digits-ko").translate("a b") == "a b"
+
+
+def test_a_folder_that_is_no_run_hides_no_model(shipped, tmp_path):
+    (tmp_path / "digits-ko").mkdir()
+    (tmp_path / "digits-ko" / "image.png").touch()
+    assert library.load("digits-ko").run.folder == shipped
+    (tmp_path / "other").mkdir()
+    with pytest.raises(RunError, match=r"other is not a run: it has no run\.json"):
+        library.load("other")
 
 
 def test_an_unknown_name_suggests_runs_and_shipped_models(shipped, copy_run, tmp_path):  # noqa: F811
