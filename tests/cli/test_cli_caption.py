@@ -179,6 +179,20 @@ def test_looking_at_one_image(captioner_run, folder, tmp_path):  # noqa: F811
     assert "look shows one image" in refusal(jumok("look", captioner_run, folder))
 
 
+def test_files_of_ones_own_are_scored_by_a_run_of_a_built_in_set(captioner_run, tmp_path):  # noqa: F811
+    """Once such a run scored drawings of the set in their place, under the files' names."""
+    jumok("sample", "shapes", tmp_path / "images", "--captions", "--number", 4)
+    Image.new("RGB", (9, 9), "navy").save(tmp_path / "images/test-0.png")
+    captioner = library.load(captioner_run)
+    store = captioner.own_data(tmp_path / "images/captions.csv")
+    assert (store.images.pixels[0] == (0, 0, 128)).all()
+    assert store.texts(3) == [relations.scene("test", 3).caption]
+    done = jumok(
+        "evaluate", captioner_run, "--source", tmp_path / "images/captions.csv", "--target", tmp_path / "images"
+    )
+    assert "4 images" in done.out, done.err
+
+
 def test_scores_stand_beside_floors(captioner_run):  # noqa: F811
     done = jumok("evaluate", captioner_run, "--beam", 1)
     assert done.code == 0, done.err

@@ -63,7 +63,7 @@ class CaptionCorpora(SingleTokenizerCorpora[CaptionData, CaptionStore]):
         super().__init__(data, config, folders, progress, given)
         self.notes: list[str] = []  # what a user should know of what has been opened
         self._read: dict[str, CaptionListing] = {}
-        self._decoded = DecodedImages(data.set, data.fit, progress)
+        self._decoded = DecodedImages(data.fit, progress)
         if data.set and data.set not in SETS:
             raise ConfigError(f"data.set = '{data.set}' is no set of captions; {did_you_mean(data.set, SETS)}")
         if bool(data.set) == bool(data.train):
@@ -127,7 +127,9 @@ class CaptionCorpora(SingleTokenizerCorpora[CaptionData, CaptionStore]):
         grammar, name = GRAMMARS[self.data.captions], "shapes" if self.data.captions == "plain" else "relations"
         count = (self.data.set_size if split == "train" else 0) or grammar.DEFAULT_SIZES[split]
         return [
-            CaptionedImage(ImageEntry(f"{name} {split} {number}", "", Path(name) / split, number))
+            CaptionedImage(
+                ImageEntry(f"{name} {split} {number}", "", Path(name) / split, number, built_in=self.data.set)
+            )
             for number in range(count)
         ]
 
@@ -214,7 +216,7 @@ class CaptionCorpora(SingleTokenizerCorpora[CaptionData, CaptionStore]):
 
     def _captions(self, item: CaptionedImage) -> list[str]:
         """Return the captions of an image, tidied; one that has no text is empty."""
-        captions = (built_in_caption(item.image),) if self.data.set else item.captions
+        captions = (built_in_caption(item.image),) if item.image.built_in else item.captions
         return [self.tidied(caption) for caption in captions]
 
     def tidied(self, caption: str) -> str:

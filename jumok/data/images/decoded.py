@@ -25,13 +25,13 @@ TRIED = 50  # images opened to find out their size and channels
 class DecodedImages:
     """The decoded images of entries, each store made once; files are looked at once."""
 
-    def __init__(self, built_in: str, fit: str, progress: ProgressCallback) -> None:
-        """Draw the entries of a built-in set, or decode those of files where its name is empty."""
-        self.built_in, self.fit, self.progress = built_in, fit, progress
+    def __init__(self, fit: str, progress: ProgressCallback) -> None:
+        self.fit, self.progress = fit, progress
         self._facts: dict[Path, object] = {}  # what tells the content of each file
 
     def store(self, entries: Sequence[ImageEntry], size: int, channels: int) -> ImageStore:
-        """Return the decoded images of entries, whatever is said of them."""
+        """Return the decoded images of entries, all of them drawn by one built-in set or all of them in files."""
+        built_in = entries[0].built_in if entries else ""
 
         def build(folder: Path) -> None:
             build_image_store(
@@ -41,17 +41,17 @@ class DecodedImages:
                 channels=channels,
                 fit=self.fit,
                 progress=lambda done: self.progress("decoding images", done),
-                draw=draw_built_in if self.built_in else load_entry,
+                draw=draw_built_in if built_in else load_entry,
             )
 
-        made_of = [self.built_in, self.fit, size, channels, [], self.content(entries)]
+        made_of = [built_in, self.fit, size, channels, [], self.content(entries)]
         return ImageStore(cached_folder(cache_key("images", *made_of, format=FORMAT), build))
 
     def content(self, entries: Sequence[ImageEntry]) -> object:
         """Return what changes when the images of entries do; what is said of them does not count."""
         for entry in entries:
             if entry.source not in self._facts:
-                self._facts[entry.source] = str(entry.source) if self.built_in else _facts_of(entry)
+                self._facts[entry.source] = str(entry.source) if entry.built_in else _facts_of(entry)
         return [[self._facts[entry.source], entry.name, entry.number] for entry in entries]
 
 

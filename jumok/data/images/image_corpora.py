@@ -35,7 +35,7 @@ class ImageCorpora(Corpora[ImageData, LabelledImageStore]):
         """Take the images of a set or of files; an imported model has the names of its classes alone."""
         super().__init__(data, folders, progress)
         self.notes: list[str] = []  # what a user should know of the sources
-        self._decoded = DecodedImages(data.set, data.fit, progress)
+        self._decoded = DecodedImages(data.fit, progress)
         if data.set and data.set not in SETS:
             raise ConfigError(f"data.set = '{data.set}' is no set of images; {did_you_mean(data.set, SETS)}")
         missing = not (data.set or data.train or data.labels)
@@ -86,7 +86,13 @@ class ImageCorpora(Corpora[ImageData, LabelledImageStore]):
     def _built_in(self, split: Split) -> list[ImageEntry]:
         count = (self.data.set_size if split == "train" else 0) or shapes.DEFAULT_SIZES[split]
         return [
-            ImageEntry(f"shapes {split} {number}", shapes.scene(split, number).label, Path("shapes") / split, number)
+            ImageEntry(
+                f"shapes {split} {number}",
+                shapes.scene(split, number).label,
+                Path("shapes") / split,
+                number,
+                built_in=self.data.set,
+            )
             for number in range(count)
         ]
 

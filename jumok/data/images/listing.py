@@ -41,6 +41,7 @@ class ImageEntry:
     source: Path  # the file it is in
     number: int = -1  # its place there; -1: the file is the image
     labels_file: Path | None = None  # where the classes of its file are, if not in it
+    built_in: str = ""  # the set that draws it; then there is no file
 
     @property
     def place(self) -> tuple[Path, int]:
