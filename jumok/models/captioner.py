@@ -21,6 +21,7 @@ from pydantic import Field, field_validator, model_validator
 from torch import Tensor, nn
 
 from jumok.config import EncoderConfig, ModelConfig, as_encoder, check_multiple
+from jumok.config.section import table_or_name
 from jumok.decoding.state import RecurrentState, SharedMemory
 from jumok.errors import ConfigError
 from jumok.models.image_encoders import build_encoder
@@ -59,7 +60,9 @@ class CaptionerConfig(ModelConfig):
     image_size: int = Field(0, ge=0, description="filled in from data.size: pixels a side")
     channels: int = Field(0, ge=0, description="filled in from the data: 1 for grey, 3 for colour")
     map_width: int = Field(0, ge=0, description="filled in from a frozen encoder: features of a cell")
-    encoder: EncoderConfig = Field(EncoderConfig(), description="what sees the image; its name alone is enough")
+    encoder: EncoderConfig = Field(
+        EncoderConfig(), description="what sees the image; its name alone is enough", json_schema_extra=table_or_name
+    )
     decoder: Literal["recurrent", "transformer"] = "recurrent"
     layers: int = Field(1, ge=1, description="of the decoder")
     width: int = Field(512, ge=1, description="of the decoder's states")
@@ -218,7 +221,7 @@ class RecurrentCaptioner(Captioner[RecurrentState]):
     def start(self, memory: Memory) -> RecurrentState:
         """Return the state of one empty hypothesis for each image, made of the mean of its cells."""
         (pooled,) = memory.layers
-        vectors = list(torch.tanh(self.begin(self.dropout(pooled))).chunk(self.decoder.vectors, dim=1))
+        vectors = list(torch.tanh(self.begin(pooled)).chunk(self.decoder.vectors, dim=1))
         parts: list[Tensor] = []
         if self.config.attention == "none":
             vectors.append(self.of_context(pooled))
@@ -238,7 +241,7 @@ class RecurrentCaptioner(Captioner[RecurrentState]):
         embedded: Tensor = self.dropout(self.embed(tokens) * math.sqrt(self.config.embedding_width))
         if self.config.attention == "none":
             *own, context = state.vectors
-            contexts = self.dropout(context)[:, None].expand(-1, tokens.shape[1], -1)
+            contexts: Tensor = self.dropout(context[:, None].expand(-1, tokens.shape[1], -1))  # another draw for each word
             states, own = self.decoder.run(torch.cat([embedded, contexts], dim=2), own)
             vectors, weights = [*own, context], None
         else:

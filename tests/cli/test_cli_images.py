@@ -74,7 +74,7 @@ OPTIONS = {
     "cnn": {
         "sizes": [
             "model.name=cnn", "model.width=8", "model.stages=2", "model.blocks=1", "model.stem_pool=true",
-            "model.dropout=0.1",
+            "model.dropout=0.1", "model.norm=group",
         ],
         "preset": ["model.name=cnn", "model.preset=digits", "training.workers=1"],
     },
@@ -219,7 +219,7 @@ def test_a_broken_file_among_good_ones_is_told_and_left_open(trained, tmp_path):
 
 
 def test_a_sentence_is_no_image(trained):
-    assert "there is no image a lovely film; this run classifies images" in refusal(
+    assert "there is no image a lovely film; this run is for images" in refusal(
         jumok("classify", trained, "a lovely film")
     )
 
@@ -315,7 +315,7 @@ def test_several_models_look_at_one_image(trained, tmp_path):
 
 
 def test_images_and_sentences_are_not_looked_at_together(trained, copy_run):
-    why = "some of the runs name images and some do not; look at one kind at a time"
+    why = "some of the runs name or describe images and some do not; look at one kind at a time"
     assert refusal(jumok("look", trained, copy_run, "k c")) == why
 
 

@@ -65,6 +65,7 @@ SEQ2SEQ_OPTIONS = {
     "bilinear, before": ["model.attention=bilinear", "model.attend=before", "model.encoder_width=20", "model.tied=false"],
     "mlp": ["model.attention=mlp", "model.shared_embeddings=false", "model.name=seq2seq"],
     "preset": ["model.preset=tiny", "model.width=18"],
+    "rewarded": ["training.self_critical=mean"],
     "own inputs": ["training.teacher_forcing=0.5", "training.teacher_forcing_decay=0.2"],
 }  # fmt: skip
 SEQ2SEQ_RECIPE = re.sub(r"(?s)\[model\].*(?=\[training\])", '[model]\nname = "seq2seq"\nwidth = 16\n', SMALL_RECIPE)
