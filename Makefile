@@ -17,6 +17,9 @@ run: .venv/.run
 	$(JUMOK) translate en-ko "I like you"
 	$(JUMOK) translate fr-en "Où est la gare ?"
 	$(JUMOK) look ko-en "넌 누구니?" --words
+	@mkdir -p runs && rm -f runs/scene.png
+	$(JUMOK) sample shapes runs/scene.png --captions --skip 3
+	$(JUMOK) caption shapes runs/scene.png
 	$(JUMOK) train dates-transformer --out $(RUN) --resume
 	$(JUMOK) evaluate $(RUN) --split test
 	$(JUMOK) translate $(RUN) "2026년 11월 15일 일요일" "Sunday, November 15, 2026" "15 novembre 2026" \
@@ -26,6 +29,7 @@ run: .venv/.run
 	@printf '  %s\n' 'source .venv/bin/activate' \
 		'jumok translate ko-en "오늘 날씨가 어때?"' \
 		'jumok look $(RUN) "15 novembre 2026" --open' \
+		'jumok look shapes runs/scene.png --open' \
 		'jumok new YOUR-DATA        # two files, a table, a folder of images, a novel: docs/start.md'
 
 test: .venv/.dev lint
