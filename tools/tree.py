@@ -48,6 +48,7 @@ TOLD = {
     "jumok/shipped/translator": "ko-en, en-ko, fr-en and en-fr: one run, float16, with its card",
     "tests": "mirrors jumok/; the first line of a test file says what it promises",
     "tests/battery": "every model through the same properties",
+    "tests/evaluation/caption_scores.json": "pycocoevalcap's scores of some captions, made by tools/caption_scores.py",
     "tools": "scripts for maintainers",
 }
 # One line stands for all files inside.
