@@ -1,11 +1,11 @@
 """The [data] of a recipe about images and the sentences that describe them."""
 
-from typing import Any, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
-from jumok.config.data import DataConfig, DataFile, as_files
-from jumok.config.image_data import Augment
+from jumok.config.data import DataFile
+from jumok.config.image_data import Augment, PixelData
 from jumok.config.section import one_or_its_name
 from jumok.errors import ConfigError
 
@@ -39,14 +39,12 @@ class CaptionFiles(DataFile):
         return self
 
 
-class CaptionData(DataConfig[CaptionFiles]):
+class CaptionData(PixelData[CaptionFiles]):
     """Images and their captions: a built-in set, or files for each split."""
 
     INSIDE = CaptionFiles
     FILLED_IN: ClassVar[tuple[str, ...]] = ("size", "channels", "mean", "deviation")
 
-    set: str = Field("", description="a built-in set (jumok list) instead of files: shapes")
-    set_size: int = Field(0, ge=0, description="training images of a built-in set; 0 = its own default")
     captions: Literal["plain", "relations"] = Field(
         "relations", description="shapes: its first sentence, or up to five objects from left to right, with relations"
     )
@@ -55,7 +53,6 @@ class CaptionData(DataConfig[CaptionFiles]):
         [], description="captions to score during training", json_schema_extra=one_or_its_name
     )
     test: list[CaptionFiles] = Field([], description="captions for the final score", json_schema_extra=one_or_its_name)
-    limit: int = Field(0, ge=0, description="learn from so many images only, drawn at random; 0 = all")
     hold_out: int = Field(
         0, ge=0, description="images taken from train for val where val has no files; 0 = 5 %, at most 1000"
     )
@@ -65,19 +62,5 @@ class CaptionData(DataConfig[CaptionFiles]):
     )
     max_length: int = Field(100, ge=1, description="most tokens of a training caption; longer ones are left out")
     size: int = Field(0, ge=0, description="pixels per side; 0 = what a pretrained encoder sees, or the first image's")
-    channels: Literal[0, 1, 3] = Field(0, description="1 = grey, 3 = colour; 0 = that of the first training image")
     fit: Literal["crop", "squeeze", "pad"] = Field("squeeze", description="how an image that is not square becomes so")
-    mean: list[float] = Field([], max_length=3, description="of each channel, 0 to 1; of the training data where empty")
-    deviation: list[float] = Field([], max_length=3, description="of each channel; of the training data where empty")
     augment: Augment = Field(Augment(), description="how images are varied in training; not with a frozen encoder")
-    loaders: int = Field(1, ge=0, description="processes that prepare images ahead, for each that trains; 0 = none")
-
-    @property
-    def built_in(self) -> str:
-        """The name of the built-in set that stands instead of files."""
-        return self.set
-
-    @field_validator("train", "val", "test", mode="before")
-    @classmethod
-    def one_source_is_a_list(cls, value: Any) -> Any:
-        return as_files(value)

@@ -4,7 +4,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from jumok.config.data import DataConfig, DataFile, as_files, refuse_equal_labels
+from jumok.config.data import DataConfig, DataFile, FileT, as_files, refuse_equal_labels
 from jumok.config.section import Section, one_or_its_name
 from jumok.errors import ConfigError
 
@@ -53,22 +53,12 @@ class Augment(Section):
     )
 
 
-class ImageData(DataConfig[ImageFiles]):
-    """Images and their classes: a built-in set, or files for each split."""
-
-    INSIDE = ImageFiles
-    FILLED_IN: ClassVar[tuple[str, ...]] = ("labels", "size", "channels", "mean", "deviation")
+class PixelData(DataConfig[FileT]):
+    """What every [data] of images has: a built-in set or files, and how an image becomes what a model sees."""
 
     set: str = Field("", description="a built-in set (jumok list) instead of files")
     set_size: int = Field(0, ge=0, description="training images of a built-in set; 0 = its own default")
-    train: list[ImageFiles] = Field([], description="images to learn from", json_schema_extra=one_or_its_name)
-    val: list[ImageFiles] = Field([], description="images to score during training", json_schema_extra=one_or_its_name)
-    test: list[ImageFiles] = Field([], description="images for the final score", json_schema_extra=one_or_its_name)
-    labels: list[str] = Field([], description="the classes in order; those of the training data, sorted, where empty")
     limit: int = Field(0, ge=0, description="learn from so many images only, drawn at random; 0 = all")
-    hold_out: int = Field(
-        0, ge=0, description="images taken from train for val where val has no files; 0 = 5 %, at most 5000"
-    )
     size: int = Field(0, ge=0, description="pixels per side; 0 = that of the first training image")
     channels: Literal[0, 1, 3] = Field(0, description="1 = grey, 3 = colour; 0 = that of the first training image")
     fit: Literal["crop", "squeeze", "pad"] = Field("crop", description="how an image that is not square becomes so")
@@ -86,6 +76,21 @@ class ImageData(DataConfig[ImageFiles]):
     @classmethod
     def one_source_is_a_list(cls, value: Any) -> Any:
         return as_files(value)
+
+
+class ImageData(PixelData[ImageFiles]):
+    """Images and their classes: a built-in set, or files for each split."""
+
+    INSIDE = ImageFiles
+    FILLED_IN: ClassVar[tuple[str, ...]] = ("labels", "size", "channels", "mean", "deviation")
+
+    train: list[ImageFiles] = Field([], description="images to learn from", json_schema_extra=one_or_its_name)
+    val: list[ImageFiles] = Field([], description="images to score during training", json_schema_extra=one_or_its_name)
+    test: list[ImageFiles] = Field([], description="images for the final score", json_schema_extra=one_or_its_name)
+    labels: list[str] = Field([], description="the classes in order; those of the training data, sorted, where empty")
+    hold_out: int = Field(
+        0, ge=0, description="images taken from train for val where val has no files; 0 = 5 %, at most 5000"
+    )
 
     @field_validator("labels")
     @classmethod

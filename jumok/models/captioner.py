@@ -241,7 +241,9 @@ class RecurrentCaptioner(Captioner[RecurrentState]):
         embedded: Tensor = self.dropout(self.embed(tokens) * math.sqrt(self.config.embedding_width))
         if self.config.attention == "none":
             *own, context = state.vectors
-            contexts: Tensor = self.dropout(context[:, None].expand(-1, tokens.shape[1], -1))  # another draw for each word
+            contexts: Tensor = self.dropout(
+                context[:, None].expand(-1, tokens.shape[1], -1)
+            )  # another draw for each word
             states, own = self.decoder.run(torch.cat([embedded, contexts], dim=2), own)
             vectors, weights = [*own, context], None
         else:
