@@ -65,6 +65,10 @@ MODELS = {
     "efficientnet": ModelEntry(
         "EfficientNet-Lite: convolutions for small machines (Tan & Le 2019)", "jumok.models.efficientnet:EfficientNet"
     ),
+    "forecaster": ModelEntry(
+        "Transformer over steps, patches or whole variables of series (Nie et al. 2023, Liu et al. 2024)",
+        "jumok.models.forecaster:Forecaster",
+    ),
     "mixer": ModelEntry(
         "MLP-Mixer: patches mixed without attention (Tolstikhin et al. 2021)", "jumok.models.mixer:Mixer"
     ),
@@ -90,6 +94,12 @@ MODELS = {
 }
 
 TASKS = {
+    "forecasting": TaskEntry(
+        "what comes next in a series of numbers",
+        task="jumok.tasks.forecasting:Forecasting",
+        predictor="jumok.predictors.forecaster:SeriesForecaster",
+        report="jumok.evaluation.forecast_report:forecast_report",
+    ),
     "image-captioning": TaskEntry(
         "a sentence about an image",
         task="jumok.tasks.image_captioning:ImageCaptioning",

@@ -5,8 +5,16 @@ from jumok.config.data import DataConfig, DataFile, Split
 from jumok.config.decoding import DecodingConfig
 from jumok.config.encoder import EncoderConfig, as_encoder
 from jumok.config.image_data import Augment, ImageData, ImageFiles
-from jumok.config.model import ImageModelConfig, ModelConfig, PairModelConfig, TextModelConfig, check_multiple
+from jumok.config.model import (
+    ImageModelConfig,
+    ModelConfig,
+    PairModelConfig,
+    SeriesModelConfig,
+    TextModelConfig,
+    check_multiple,
+)
 from jumok.config.section import Section
+from jumok.config.series_data import SeriesData, SeriesFile
 from jumok.config.text_data import Corpus, LabelledData, LabelledFile, MaskedTextData, ParallelData, TextData, TextFile
 from jumok.config.tokenizer import TokenizerConfig
 from jumok.config.training import TrainingConfig
@@ -30,6 +38,9 @@ __all__ = [
     "PairModelConfig",
     "ParallelData",
     "Section",
+    "SeriesData",
+    "SeriesFile",
+    "SeriesModelConfig",
     "Split",
     "TextData",
     "TextFile",

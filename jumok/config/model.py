@@ -87,6 +87,20 @@ class ImageModelConfig(ModelConfig):
     classes: int = Field(0, ge=0, description="filled in from the data")
 
 
+class SeriesModelConfig(ModelConfig):
+    """A model that reads windows of series."""
+
+    FILLED_IN: ClassVar[tuple[str, ...]] = ("look_back", "horizon", "targets", "past", "known", "static", "relative")
+
+    look_back: int = Field(0, ge=0, description="filled in from data.look_back")
+    horizon: int = Field(0, ge=0, description="filled in from data.horizon")
+    targets: int = Field(0, ge=0, description="filled in from the data: how many columns are forecast")
+    past: int = Field(0, ge=0, description="filled in from the data: columns known only in the past")
+    known: int = Field(0, ge=0, description="filled in from the data: columns known ahead")
+    static: int = Field(0, ge=0, description="filled in from the data: features that are constant in a series")
+    relative: bool = Field(False, description="filled in from data.transform: targets are told from the last step on")
+
+
 def check_multiple(what: str, size: int, of: str, part: int, remedy: str = "") -> None:
     """Refuse a size that cannot be shared out evenly."""
     if size % part:

@@ -10,7 +10,7 @@ from typing import Self
 import torch
 from torch import Tensor
 
-# B batch · S source · T target
+# B batch · S source · T target · L look-back · H horizon · C columns · V targets · F static features
 
 
 @dataclass(frozen=True)
@@ -107,6 +107,23 @@ class CaptionBatch(Batch):
     def cells(self) -> int:
         """Tokens, padding included."""
         return self.inputs.numel()
+
+
+@dataclass(frozen=True)
+class SeriesBatch(Batch):
+    """Windows of series: what was, what is known of the time to come, and for training what came."""
+
+    past: Tensor  # (B, L, C) targets, then columns known only in the past, then those known ahead; 0 where missing
+    observed: Tensor  # (B, L, C) True where a value is there
+    known: Tensor  # (B, H, columns known ahead)
+    static: Tensor  # (B, F) what is constant in a series
+    future: Tensor  # (B, H, V) what the targets came to
+    future_observed: Tensor  # (B, H, V)
+
+    @property
+    def cells(self) -> int:
+        """Values of the past."""
+        return self.past.numel()
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,8 @@ from typing import ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar
 import torch
 from torch import Tensor, nn
 
-from jumok.nn.batch import CaptionBatch, ImageBatch, LabelBatch, MaskedBatch
+from jumok.nn.batch import CaptionBatch, ImageBatch, LabelBatch, MaskedBatch, SeriesBatch
+from jumok.nn.forecast_heads import ForecastHead
 from jumok.nn.recording import recorder_for
 
 # B sentences · S source · D width · V vocabulary · R open hypotheses · N sentences of a search · W hypotheses of each
@@ -101,6 +102,25 @@ class ImageReader(Model[ImageBatch]):
     def mixing_weights(self) -> Tensor | None:
         """Return how each layer mixes the patches of every image alike, (layers, P, P); None where it does not."""
         return None
+
+
+class SeriesReader(Model[SeriesBatch]):
+    """A model that reads windows of series and says what comes next."""
+
+    head: ForecastHead  # what is said of each value
+
+    @abstractmethod
+    def forecast(self, batch: SeriesBatch) -> tuple[Tensor, Tensor]:
+        """Return what the head says of each value to come, (B, H, V, P), and the unit of each window (B, 1, V)."""
+
+    @property
+    def shortcut(self) -> bool:
+        """Whether a linear regression, found before training, stands beside it."""
+        return False
+
+    def set_ridge(self, weight: Tensor, bias: Tensor) -> None:
+        """Take the weights (H, L) and the bias (H,) of that regression."""
+        raise AssertionError(f"{type(self).__name__} has no linear shortcut")
 
 
 class MaskedReader(Model[MaskedBatch | LabelBatch]):

@@ -1,0 +1,108 @@
+"""The [data] of a recipe about series: tables whose rows are steps of time."""
+
+from typing import Any, ClassVar, Literal, Self
+
+from pydantic import Field, field_validator, model_validator
+
+from jumok.config.data import DataConfig, DataFile, as_files
+from jumok.config.section import one_or_its_name
+from jumok.errors import ConfigError
+
+Column = int | str  # by number or name
+Transform = Literal["none", "log", "difference", "log-return"]
+Calendar = Literal["minute", "hour", "weekday", "day", "week", "month"]
+
+
+class SeriesFile(DataFile):
+    """A table of series."""
+
+    file: str = Field(description="a .csv, .tsv, .jsonl or .parquet table (.gz allowed), a row for each step")
+
+
+class SeriesData(DataConfig[SeriesFile]):
+    """Tables of one series or many, and what of them is forecast from what."""
+
+    INSIDE = SeriesFile
+    FILLED_IN: ClassVar[tuple[str, ...]] = ("targets", "mean", "deviation", "categories", "season", "interval")
+
+    set: str = Field("", description="a built-in set (jumok list) instead of files")
+    train: list[SeriesFile] = Field([], description="tables to learn from", json_schema_extra=one_or_its_name)
+    val: list[SeriesFile] = Field(
+        [], description="tables to score during training, later than train", json_schema_extra=one_or_its_name
+    )
+    test: list[SeriesFile] = Field(
+        [], description="tables for the final score, later than val", json_schema_extra=one_or_its_name
+    )
+    val_from: int | float | str = Field(
+        0, description="where val begins in train's tables: a date, a row of each series, or a share (0.8); 0 = 0.8"
+    )
+    test_from: int | float | str = Field(0, description="where test begins, likewise; 0 = there is none")
+    date: Column = Field("", description="the column of dates, times or step numbers; '' = rows are steps as they come")
+    id: list[Column] = Field([], description="the columns that tell which series a row belongs to; [] = there is one")
+    targets: list[Column] = Field([], description="the columns to forecast; [] = all that have no other use")
+    known: list[Column] = Field([], description="columns that are known ahead, such as holidays")
+    past: list[Column] = Field([], description="columns that are known only up to the last step")
+    static: list[Column] = Field([], description="columns that are constant in a series: numbers or names")
+    calendar: list[Calendar] = Field([], description="features of the dates that the model gets, known ahead")
+    look_back: int = Field(96, ge=2, description="steps that a forecast is made of")
+    horizon: int = Field(24, ge=1, description="steps that are forecast")
+    transform: Transform = Field(
+        "none", description="of the targets, undone in forecasts: log; difference or log-return of one step to the next"
+    )
+    scale: Literal["column", "none"] = Field(
+        "column", description="mean 0 and deviation 1 of every column over the training rows, undone in forecasts"
+    )
+    interval: str = Field(
+        "", description="the time between two steps (10, '15min', '1h', '1d'); '' = each row is the next step"
+    )
+    gaps: Literal["split", "fill"] = Field(
+        "split", description="interval: a gap ends a stretch of a series, or is filled with missing values"
+    )
+    season: int = Field(
+        0, ge=0, description="steps of a season, for floors and MASE; 0 = by the dates: hours 24, days 7, months 12"
+    )
+    paths: bool = Field(False, description="the two targets are places (x, y): scored by ADE and FDE")
+    rotate: bool = Field(False, description="paths: each is turned by a random angle whenever it is learnt from")
+    scores: Literal["scaled", "units"] = Field(
+        "scaled", description="scores are of scaled values, or in the data's units (of logarithms where there are some)"
+    )
+    mean: list[float] = Field([], description="filled in: of each column over the training rows, transformed")
+    deviation: list[float] = Field([], description="filled in: likewise")
+    categories: dict[str, list[str]] = Field({}, description="filled in: the names in each static column of names")
+
+    @property
+    def built_in(self) -> str:
+        """The name of the built-in set that stands instead of files."""
+        return self.set
+
+    @property
+    def relative(self) -> bool:
+        """Whether targets are told from the last step on: how far they have gone since."""
+        return self.transform in ("difference", "log-return")
+
+    @field_validator("train", "val", "test", mode="before")
+    @classmethod
+    def one_source_is_a_list(cls, value: Any) -> Any:
+        return as_files(value)
+
+    @field_validator("id", "targets", "known", "past", "static", mode="before")
+    @classmethod
+    def one_column_is_a_list(cls, value: Any) -> Any:
+        return value if isinstance(value, list) else [value]
+
+    @model_validator(mode="after")
+    def a_column_has_one_use(self) -> Self:
+        used = [column for column in [self.date, *self.id] if column != ""]
+        used += [*self.targets, *self.known, *self.past, *self.static]
+        twice = {column for column in used if used.count(column) > 1}
+        if twice:
+            raise ConfigError(f"data: the column {sorted(map(str, twice))[0]} has two uses; name it once")
+        if self.calendar and self.date == "":
+            raise ConfigError("data.calendar needs data.date, the column of dates")
+        if self.interval and self.date == "":
+            raise ConfigError("data.interval needs data.date, the column of dates or step numbers")
+        if self.rotate and not self.paths:
+            raise ConfigError("data.rotate is for paths; set data.paths = true")
+        if self.paths and self.targets and len(self.targets) != 2:
+            raise ConfigError(f"data.paths needs two targets, x and y; data.targets has {len(self.targets)}")
+        return self
