@@ -40,6 +40,18 @@ def tick_labels(ticks: Sequence[float]) -> list[str]:
     return [f"{tick:,.{digits}f}" if plain else f"{tick:.3g}" for tick in ticks]
 
 
-def spread_places(count: int, most: int) -> list[int]:
-    """Return at most so many places of 0 to count − 1, the first and the last among them, at even distances."""
-    return sorted({round(place) for place in np.linspace(0, count - 1, max(min(most, count), 1)).tolist()})
+def date_ticks(labels: Sequence[str], most: int) -> dict[int, str]:
+    """Return at most so many places of an axis of dates, at even distances, and their labels.
+
+    Where there are enough of them, days of hours are told at midnight, and months of days on their first.
+    """
+    midnights = [place for place, label in enumerate(labels) if label.endswith(" 00:00")]
+    firsts = [place for place, label in enumerate(labels) if len(label) == 10 and label.endswith("-01")]
+    if len(midnights) > 2:
+        return {place: labels[place][:10] for place in _spread(midnights, most)}
+    return {place: labels[place] for place in _spread(firsts if len(firsts) > 2 else range(len(labels)), most)}
+
+
+def _spread(places: Sequence[int], most: int) -> list[int]:
+    """Return some of the places, at even distances."""
+    return list(places[:: -(-len(places) // most)])

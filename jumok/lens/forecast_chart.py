@@ -165,9 +165,9 @@ class PathChart(Drawing):
         return framed(canvas, heading, ticks, (high - np.array(ticks)) / unit, labels)
 
 
-def draw_forecast(view: ForecastView, targets: Sequence[int]) -> list[Drawing]:
-    """Return the charts of some targets of a forecast; a path is one chart."""
-    return [PathChart(view)] if view.paths else [TargetChart(view, target) for target in targets]
+def draw_forecast(view: ForecastView) -> list[Drawing]:
+    """Return the chart of each target of a forecast; a path is one chart."""
+    return [PathChart(view)] if view.paths else [TargetChart(view, target) for target in range(len(view.targets))]
 
 
 def shown_history(view: ForecastView) -> int:

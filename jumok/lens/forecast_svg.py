@@ -8,7 +8,7 @@ from html import escape
 
 import numpy as np
 
-from jumok.lens.axes import Values, round_ticks, spread_places, tick_labels, value_range
+from jumok.lens.axes import Values, date_ticks, round_ticks, tick_labels, value_range
 from jumok.lens.forecast_chart import likely_ways, shown_history, truth_of
 from jumok.lens.forecast_view import ForecastView
 
@@ -37,11 +37,9 @@ def _against_time(view: ForecastView, target: int) -> str:
 
     last, ahead = history[-1:], x[seen - 1 :]
     parts = _ticks(round_ticks(low, high, MOST_TICKS), y, upwards=True)
-    labels = [*view.history_labels[-seen:], *view.labels]
-    places = spread_places(len(labels), MOST_DATES)
-    for place in places:
-        anchor = "start" if place == places[0] else "end" if place == places[-1] else "middle"
-        parts.append(_text(x[place], HEIGHT - 6, labels[place], anchor=anchor))
+    for place, label in date_ticks([*view.history_labels[-seen:], *view.labels], MOST_DATES).items():
+        anchor = "start" if x[place] < 2 * LEFT else "end" if x[place] > WIDTH - LEFT else "middle"
+        parts.append(_text(x[place], HEIGHT - 6, label, anchor=anchor))
     for lower, upper in bands:
         edge = np.concatenate([np.append(last, quantiles[upper]), np.append(last, quantiles[lower])[::-1]])
         both = zip(np.concatenate([ahead, ahead[::-1]]).tolist(), y(edge).tolist(), strict=True)
