@@ -279,11 +279,11 @@ def test_quantiles_are_those_of_the_head(shops, wide):
     np.testing.assert_array_equal(found.quantiles[0.5], found.point)
     assert list(shops.forecast(table, quantiles=[0.8, 0.2])[0].quantiles) == [0.2, 0.8]
     assert shops.forecast(table, quantiles=[])[0].quantiles == {}
-    with pytest.raises(ConfigError, match="has learnt quantiles from 0.1 to 0.9, and 0.95 lies outside"):
+    with pytest.raises(ConfigError, match=r"has learnt quantiles from 0.1 to 0.9, and 0.95 lies outside"):
         shops.forecast(table, quantiles=[0.5, 0.95])
     with pytest.raises(ConfigError, match="must lie between 0 and 1"):
         shops.forecast(table, quantiles=[10, 90])
-    with pytest.raises(ConfigError, match='model.head = "quantiles" or "student-t"'):
+    with pytest.raises(ConfigError, match=r'model.head = "quantiles" or "student-t"'):
         wide.forecast(wide_table(40), quantiles=[0.1])
 
 
@@ -346,7 +346,7 @@ def test_what_cannot_be_forecast_is_refused_in_a_sentence(wide, table, message):
 
 def test_an_array_needs_a_model_without_other_columns(shops):
     with pytest.raises(
-        DataError, match="the model also reads data.past and data.known and data.static and data.calendar"
+        DataError, match=r"the model also reads data.past and data.known and data.static and data.calendar"
     ):
         shops.forecast(np.zeros((30, 1)))
 
