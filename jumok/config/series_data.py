@@ -23,7 +23,18 @@ class SeriesData(DataConfig[SeriesFile]):
     """Tables of one series or many, and what of them is forecast from what."""
 
     INSIDE = SeriesFile
-    FILLED_IN: ClassVar[tuple[str, ...]] = ("targets", "mean", "deviation", "categories", "season", "interval")
+    FILLED_IN: ClassVar[tuple[str, ...]] = (
+        "date",
+        "id",
+        "targets",
+        "known",
+        "mean",
+        "deviation",
+        "static_mean",
+        "static_deviation",
+        "categories",
+        "season",
+    )
 
     set: str = Field("", description="a built-in set (jumok list) instead of files")
     train: list[SeriesFile] = Field([], description="tables to learn from", json_schema_extra=one_or_its_name)
@@ -37,6 +48,10 @@ class SeriesData(DataConfig[SeriesFile]):
         0, description="where val begins in train's tables: a date, a row of each series, or a share (0.8); 0 = 0.8"
     )
     test_from: int | float | str = Field(0, description="where test begins, likewise; 0 = there is none")
+    own_history: bool = Field(
+        False,
+        description="windows of val and test look back into their own rows only, not into those before their split",
+    )
     date: Column = Field("", description="the column of dates, times or step numbers; '' = rows are steps as they come")
     id: list[Column] = Field([], description="the columns that tell which series a row belongs to; [] = there is one")
     targets: list[Column] = Field([], description="the columns to forecast; [] = all that have no other use")
@@ -59,7 +74,10 @@ class SeriesData(DataConfig[SeriesFile]):
         "split", description="interval: a gap ends a stretch of a series, or is filled with missing values"
     )
     season: int = Field(
-        0, ge=0, description="steps of a season, for floors and MASE; 0 = by the dates: hours 24, days 7, months 12"
+        0,
+        ge=0,
+        description="steps of a season, for floors and MASE; 0 = by the dates: a day of hours or minutes, a week of days, "
+        "5 business days, 12 months; else 1",
     )
     paths: bool = Field(False, description="the two targets are places (x, y): scored by ADE and FDE")
     rotate: bool = Field(False, description="paths: each is turned by a random angle whenever it is learnt from")
@@ -68,6 +86,8 @@ class SeriesData(DataConfig[SeriesFile]):
     )
     mean: list[float] = Field([], description="filled in: of each column over the training rows, transformed")
     deviation: list[float] = Field([], description="filled in: likewise")
+    static_mean: list[float] = Field([], description="filled in: of each static column over the training series")
+    static_deviation: list[float] = Field([], description="filled in: likewise")
     categories: dict[str, list[str]] = Field({}, description="filled in: the names in each static column of names")
 
     @property
@@ -101,6 +121,10 @@ class SeriesData(DataConfig[SeriesFile]):
             raise ConfigError("data.calendar needs data.date, the column of dates")
         if self.interval and self.date == "":
             raise ConfigError("data.interval needs data.date, the column of dates or step numbers")
+        if self.val and (self.val_from or self.test_from):
+            raise ConfigError("data.val_from and data.test_from divide train's tables; with data.val, leave them out")
+        if self.test and self.test_from:
+            raise ConfigError("data.test_from divides train's tables; with data.test, leave it out")
         if self.rotate and not self.paths:
             raise ConfigError("data.rotate is for paths; set data.paths = true")
         if self.paths and self.targets and len(self.targets) != 2:
