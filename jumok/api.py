@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from jumok.workflows.check import CheckReport, check
     from jumok.workflows.compare import Comparison, RunResult, compare, name_runs
     from jumok.workflows.compare_captions import CaptionComparison, CaptionResult
+    from jumok.workflows.compare_forecasts import ForecastComparison, ForecastResult
     from jumok.workflows.export import export_model
     from jumok.workflows.fetch import fetch
     from jumok.workflows.import_ import import_model
@@ -74,6 +75,8 @@ __all__ = [
     "Filling",
     "Film",
     "Forecast",
+    "ForecastComparison",
+    "ForecastResult",
     "Forecasts",
     "HeadWorth",
     "ImageClassifier",
@@ -154,6 +157,7 @@ _HOMES = {
     "jumok.workflows.check": ("CheckReport", "check"),
     "jumok.workflows.compare": ("Comparison", "RunResult", "compare", "name_runs"),
     "jumok.workflows.compare_captions": ("CaptionComparison", "CaptionResult"),
+    "jumok.workflows.compare_forecasts": ("ForecastComparison", "ForecastResult"),
     "jumok.workflows.export": ("export_model",),
     "jumok.workflows.fetch": ("fetch",),
     "jumok.workflows.import_": ("import_model",),
