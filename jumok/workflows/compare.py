@@ -115,13 +115,12 @@ def compare(
         check_can_draw(Path(png))
     files = {"source": Path(source) if source else None, "target": Path(target) if target else None}
     kind = predictor_class_of(runs[0])
-    if to and not issubclass(kind, Translator):
-        raise ConfigError(f"--to {to} is for translation; {runs[0]} is not a run of it")
     if issubclass(kind, SeriesForecaster):
         from jumok.workflows.compare_forecasts import compare_forecasters, draw_steps
 
-        if beam is not None:
-            raise ConfigError(f"--beam {beam} is for runs that write; {runs[0]} forecasts")
+        if to or beam is not None:
+            given = f"--to {to} is for translation" if to else f"--beam {beam} is for runs that write"
+            raise ConfigError(f"{given}; {runs[0]} forecasts")
         forecasters = load_runs(SeriesForecaster, names, runs, data=data, checkpoint=checkpoint)
         windows = [forecaster.stores(split, **files) for forecaster in forecasters.values()]
         forecast = compare_forecasters(forecasters, windows, checkpoint=checkpoint, progress=progress)
@@ -131,6 +130,8 @@ def compare(
     if issubclass(kind, CaptionWriter):
         from jumok.workflows.compare_captions import compare_captioners, draw_objects
 
+        if to:
+            raise ConfigError(f"--to {to} is for translation; {runs[0]} describes images")
         captioners = load_runs(CaptionWriter, names, runs, data=data, checkpoint=checkpoint)
         captioned = [captioner.stores(split, **files) for captioner in captioners.values()]
         described = compare_captioners(captioners, captioned, checkpoint=checkpoint, beam=beam, progress=progress)
