@@ -24,7 +24,7 @@ from jumok.errors import DataError
 from jumok.evaluation.copy_test import CopySums
 from jumok.evaluation.diebold_mariano import DieboldMariano, Origins, diebold_mariano
 from jumok.evaluation.forecasts import Numbers, PerWindow, Said, Tally
-from jumok.nn.forecast_heads import QuantileHead
+from jumok.nn.forecast_heads import MixtureHead, QuantileHead
 from jumok.nn.model import SeriesReader
 from jumok.tasks.base import Scores
 from jumok.tasks.forecasting import Forecasting
@@ -53,7 +53,7 @@ def score_forecasts(
         )
     levels, train = levels_of(task, model), training_windows(task)
     ground = Ground.of(windows, train)
-    beside, notes = floors_of(windows, train, ground, levels, told=task.corpora.progress)
+    beside, notes = floors_of(windows, train, ground, levels, ways=ways_of(model), told=task.corpora.progress)
     copies = CopySums(horizon=task.data.horizon, steps=task.data.look_back, season=task.data.season)
     forecasters: dict[str, Forecaster] = {MODEL: partial(said_by, model, windows.scaling, levels), **beside}
     tallies = tally(windows, forecasters, ground, levels=levels, copies=copies, progress=progress)
@@ -93,6 +93,11 @@ def levels_of(task: Forecasting, model: SeriesReader) -> tuple[float, ...]:
     if isinstance(model.head, QuantileHead):
         return tuple(model.head.levels)
     return () if model.head.kind == "point" or task.data.paths else LEVELS
+
+
+def ways_of(model: SeriesReader) -> int:
+    """Return how many of a model's ways count for best of K; 0 where it has one."""
+    return min(model.head.count, WAYS) if isinstance(model.head, MixtureHead) else 0
 
 
 @torch.inference_mode()
