@@ -107,8 +107,8 @@ def _standard_input() -> bytes:
 def _write(found: "Forecasts", path: Path | None) -> None:
     """Write all forecasts as one CSV."""
     with output(path, "--csv") as write:
-        for line in found.csv_lines():
-            write(line)
+        for part in found.csv_parts():
+            write(part)
 
 
 def _draw(found: "Forecasts") -> None:

@@ -203,8 +203,8 @@ def heading_of(name: str, view: ForecastView, width: int) -> Text:
     if (bands := view.bands()) and not view.paths:
         words.append(f"   {SHADE}{SHADE} ", style=BAND).append(band_name(bands[0]), style=FAINT)
     room = max(width - words.cell_len, 8)
-    heading = Text(name if cell_len(name) <= room else set_cell_size(name, room - 1) + "…", style="bold")
-    return heading.append_text(words).append("\n")
+    fitting = name if cell_len(name) <= room else set_cell_size(name, room - 1) + "…"
+    return Text().append(fitting, style="bold").append_text(words).append("\n")
 
 
 def framed(canvas: Canvas, heading: Text, ticks: Sequence[float], down: Values, below: dict[int, str]) -> Text:

@@ -75,17 +75,17 @@ class Forecast(ForecastView):
 class Forecasts(list[Forecast]):
     """The forecasts of some series; in a notebook, the charts of the first."""
 
-    def csv_lines(self) -> Iterator[str]:
-        """Yield the lines of one long table in CSV."""
-        if self:
-            yield _csv_line(self[0].headings)
-        for one in self:
-            yield from map(_csv_line, one.rows())
+    def csv_parts(self) -> Iterator[str]:
+        """Yield one long table in CSV, series by series: series, date, target, point, quantiles."""
+        for number, one in enumerate(self):
+            file = io.StringIO()
+            csv.writer(file, lineterminator="\n").writerows([*([] if number else [one.headings]), *one.rows()])
+            yield file.getvalue()
 
     def save_csv(self, path: str | Path) -> None:
-        """Write one long table: series, date, target, point, quantiles."""
-        with Path(path).open("w", encoding="utf-8", newline="") as file:
-            file.writelines(self.csv_lines())
+        """Write one long table in CSV."""
+        with Path(path).open("w", encoding="utf-8") as file:
+            file.writelines(self.csv_parts())
 
     def save_png(self, path: str | Path) -> int:
         """Draw the charts of the first series and targets (extra `plot`); return how many found no room."""
@@ -96,12 +96,6 @@ class Forecasts(list[Forecast]):
         shown = "".join(forecast_svg(one, place) for one, place in charts[:MOST_SHOWN])
         left = len(charts) - MOST_SHOWN
         return f"<div>{shown}{f'<p>and {left:,} more</p>' if left > 0 else ''}</div>"
-
-
-def _csv_line(cells: list[Any]) -> str:
-    file = io.StringIO()
-    csv.writer(file, lineterminator="\n").writerow(cells)
-    return file.getvalue()
 
 
 def number(value: float) -> float | None:

@@ -48,7 +48,7 @@ class Start:
 class SeriesForecaster(ModelPredictor[Forecasting, SeriesReader, Windows]):
     """Forecast the series of a table with a run's weights."""
 
-    verb = "forecast"
+    verb, example = "forecast", "table.csv"
     source_is = "here the table of --source is scored alone"
 
     @property
