@@ -98,6 +98,7 @@ class Forecaster(SeriesReader):
         reader = {"steps": StepTokens, "patches": PatchTokens, "variables": VariableTokens}[config.tokens]
         self.reader: StepTokens | PatchTokens | VariableTokens = reader(config, self.head.parameters_of_value)
         self.project = self.reader.project
+        self.head.begin(self.project.bias)
         if config.linear:
             self.register_buffer("ridge_weight", torch.zeros(config.horizon, config.look_back))
             self.register_buffer("ridge_bias", torch.zeros(config.horizon))
