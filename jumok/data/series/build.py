@@ -199,7 +199,7 @@ def _add(
                 0 if k is None or history is None else int(history.dates[history.offsets[k + 1] - 1]) + 1
             )
         gathered.begins += [0] * (len(gathered.names) - len(gathered.begins))
-        dates = grouped_ranks(series, np.add(gathered.begins, gathered.counts))
+        dates = grouped_ranks(series, np.array(gathered.begins) + np.array(gathered.counts))
     values = np.empty((len(lines), gathered.columns))
     chosen = [*data.targets, *data.past, *data.known]
     for place, (column, found) in enumerate(zip(chosen, cells, strict=True)):
