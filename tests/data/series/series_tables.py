@@ -16,7 +16,11 @@ def rows(values, *, first=0, name=None, begin="2020-01-01", unit="h"):
     dates = np.datetime64(begin) + (first + np.arange(len(values))) * np.timedelta64(1, unit)
     lines = []
     for date, row in zip(dates, values, strict=True):
-        cells = [str(date).replace("T", " "), *([name] if name else []), *("" if cell != cell else repr(float(cell)) for cell in row)]
+        cells = [
+            str(date).replace("T", " "),
+            *([name] if name else []),
+            *("" if cell != cell else repr(float(cell)) for cell in row),
+        ]
         lines.append(",".join(cells) + "\n")
     return lines
 

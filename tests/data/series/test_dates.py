@@ -149,7 +149,9 @@ def test_rows_and_step_numbers_go_on():
     assert next_dates(np.array([5]), 2, "number", "10").tolist() == [15, 25]
 
 
-@pytest.mark.parametrize(("text", "kind"), [("often", "date"), ("", "date"), ("0h", "date"), ("10", "date"), ("1h", "number")])
+@pytest.mark.parametrize(
+    ("text", "kind"), [("often", "date"), ("", "date"), ("0h", "date"), ("10", "date"), ("1h", "number")]
+)
 def test_what_is_no_interval_is_refused(text, kind):
     with pytest.raises(ConfigError, match="data.interval"):
         Interval.parse(text, kind)

@@ -13,9 +13,12 @@ from series_tables import open_corpora, write
 from jumok.errors import DataError
 
 COLUMNS = ["date", "a", "b"]
-VALUES = [["2020-01-01", 1.5, -2.0], ["2020-01-02", 1234.5, None], ["2020-01-03", 3e-5, 7.0], ["2020-01-04", 0.0, 1.0]] + [
-    [f"2020-01-{day:02}", float(day), 2.0 * day] for day in range(5, 29)
-]
+VALUES = [
+    ["2020-01-01", 1.5, -2.0],
+    ["2020-01-02", 1234.5, None],
+    ["2020-01-03", 3e-5, 7.0],
+    ["2020-01-04", 0.0, 1.0],
+] + [[f"2020-01-{day:02}", float(day), 2.0 * day] for day in range(5, 29)]
 WANTED = np.array([[np.nan if cell is None else cell for cell in row[1:]] for row in VALUES])
 
 
@@ -71,9 +74,13 @@ def test_other_formats_give_the_same(tmp_path):
     (tmp_path / "z.csv.gz").write_bytes(gzip.compress(text().encode()))
     (tmp_path / "j.jsonl").write_text("\n".join(json.dumps(dict(zip(COLUMNS, row, strict=True))) for row in VALUES))
     columns = dict(zip(COLUMNS, zip(*VALUES, strict=True), strict=True))
-    pyarrow.parquet.write_table(pyarrow.table({key: list(cells) for key, cells in columns.items()}), tmp_path / "t.parquet")
+    pyarrow.parquet.write_table(
+        pyarrow.table({key: list(cells) for key, cells in columns.items()}), tmp_path / "t.parquet"
+    )
     columns["date"] = np.array(columns["date"], dtype="M8[ns]")
-    pyarrow.parquet.write_table(pyarrow.table({key: pyarrow.array(cells) for key, cells in columns.items()}), tmp_path / "d.parquet")
+    pyarrow.parquet.write_table(
+        pyarrow.table({key: pyarrow.array(cells) for key, cells in columns.items()}), tmp_path / "d.parquet"
+    )
     write(tmp_path / "plain.csv", text())
     wanted = store_of(tmp_path, "plain.csv")
     for name in ("z.csv.gz", "j.jsonl", "t.parquet", "d.parquet"):
@@ -85,14 +92,18 @@ def test_other_formats_give_the_same(tmp_path):
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40)
 @given(
     st.lists(
-        st.tuples(st.floats(allow_nan=False, allow_infinity=False), st.none() | st.integers(-(10**9), 10**9)), min_size=9, max_size=40
+        st.tuples(st.floats(allow_nan=False, allow_infinity=False), st.none() | st.integers(-(10**9), 10**9)),
+        min_size=9,
+        max_size=40,
     ),
     st.sampled_from([",", ";", "\t"]),
 )
 def test_numbers_are_read_back_to_the_last_digit(tmp_path, found, separator):
     path = tmp_path / "x.csv"
     with path.open("w", newline="") as file:
-        csv.writer(file, delimiter=separator).writerows([("a", "b"), *(("" if cell is None else repr(cell) for cell in row) for row in found)])
+        csv.writer(file, delimiter=separator).writerows(
+            [("a", "b"), *(("" if cell is None else repr(cell) for cell in row) for row in found)]
+        )
     store = open_corpora(tmp_path, train="x.csv")._train_rows
     wanted = np.array([[np.nan if cell is None else cell for cell in row] for row in found], dtype=np.float64)
     np.testing.assert_array_equal(store.values, wanted)
@@ -112,7 +123,9 @@ def test_a_header_is_seen_where_no_column_is_named(tmp_path):
 
 
 def test_columns_are_found_by_name_in_any_order(tmp_path):
-    write(tmp_path / "x.csv", "b,note,date,a\n" + "".join(f"{day},hm,2020-01-{day:02},{-day}\n" for day in range(1, 29)))
+    write(
+        tmp_path / "x.csv", "b,note,date,a\n" + "".join(f"{day},hm,2020-01-{day:02},{-day}\n" for day in range(1, 29))
+    )
     store = store_of(tmp_path, "x.csv", targets=["a"], known=["b"])
     assert store.columns == ["a", "b"]
     assert store.values[3].tolist() == [-4, 4]
@@ -169,7 +182,9 @@ def test_blocks_cut_anywhere_give_the_same(tmp_path, monkeypatch):
     """A block ends where a line does, and goes on where quotation marks are open."""
     from jumok.data.series import reading
 
-    whole = 'date,id,a\n"2020-01-01","one ""x""",1\n' + "".join(f'2020-01-{day:02},"o\n{day}",{day}\n' for day in range(1, 29))
+    whole = 'date,id,a\n"2020-01-01","one ""x""",1\n' + "".join(
+        f'2020-01-{day:02},"o\n{day}",{day}\n' for day in range(1, 29)
+    )
     write(tmp_path / "x.csv", whole)
     read = reading.read_blocks
     found = {}
