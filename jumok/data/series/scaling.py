@@ -124,6 +124,8 @@ def measure(
         squares[:targets] += count[:targets] * mean[:targets] ** 2
         mean[:targets] = 0.0
     deviation = np.sqrt(squares / np.maximum(count, 1))
+    if data.paths:  # one unit for x and y, or a turned path would be another one
+        deviation[:targets] = np.sqrt((deviation[:targets] ** 2).mean())
     deviation[deviation <= 1e-12 * np.maximum(np.abs(mean), 1.0)] = 1.0
     if data.scale == "none":
         mean, deviation = np.zeros(width), np.ones(width)
