@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from jumok.predictors.explaining import Look
     from jumok.predictors.explanation import Explanation, HeadWorth, TokenChoice, TokenWorth
     from jumok.predictors.filler import Filler, Filling
+    from jumok.predictors.forecast import Forecast, Forecasts
+    from jumok.predictors.forecaster import SeriesForecaster
     from jumok.predictors.image_classifier import ImageClassifier
     from jumok.predictors.image_explanation import ImageExplanation
     from jumok.predictors.inputs import read_lines
@@ -71,6 +73,8 @@ __all__ = [
     "Filler",
     "Filling",
     "Film",
+    "Forecast",
+    "Forecasts",
     "HeadWorth",
     "ImageClassifier",
     "ImageExplanation",
@@ -81,6 +85,7 @@ __all__ = [
     "Page",
     "Predictor",
     "RunResult",
+    "SeriesForecaster",
     "StepReport",
     "TextClassifier",
     "TokenChoice",
@@ -133,6 +138,8 @@ _HOMES = {
     "jumok.predictors.explaining": ("Look",),
     "jumok.predictors.explanation": ("Explanation", "HeadWorth", "TokenChoice", "TokenWorth"),
     "jumok.predictors.filler": ("Filler", "Filling"),
+    "jumok.predictors.forecast": ("Forecast", "Forecasts"),
+    "jumok.predictors.forecaster": ("SeriesForecaster",),
     "jumok.predictors.image_classifier": ("ImageClassifier",),
     "jumok.predictors.image_explanation": ("ImageExplanation",),
     "jumok.predictors.inputs": ("read_lines",),
