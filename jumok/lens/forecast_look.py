@@ -22,6 +22,10 @@ class Occlusion:
     spans: tuple[Span, ...]  # (S,): the first step of each stretch, and the one after its last
     change: Tensor  # (S, H, V): the forecast without the stretch, less the forecast
 
+    def of(self, target: int | None) -> Tensor:
+        """Return the change (S, H) of a target; None, for a path: how far each place moves."""
+        return self.change.norm(dim=-1) if target is None else self.change[..., target]
+
 
 @dataclass(frozen=True)
 class ForecastAttention:

@@ -109,8 +109,8 @@ def _maps_of(look: ForecastLook) -> Iterator[tuple[AttentionMap, Tokens, Tokens,
     if attention.occlusion is not None:
         stretches = stretch_tokens("stretches", attention.occlusion.spans, view.history_labels)
         forecast = step_tokens("forecast", view.labels, first=len(view.history))
-        for target in range(len(view.targets)):
-            change = attention.occlusion.change[..., target].T[None]  # (1, H, S)
+        for target in [None] if view.paths else range(len(view.targets)):
+            change = attention.occlusion.of(target).T[None]  # (1, H, S)
             yield AttentionMap("", OCCLUSION, 0, change), forecast, stretches, target
 
 

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.style import Style
 from rich.text import Text
 from torch import Tensor
 
 from jumok.inspection.series_tokens import Span
+from jumok.lens.axes import Values, date_ticks, round_ticks, tick_labels, value_range
 from jumok.lens.figure import FONTS, installed, plain, save_png
 from jumok.lens.forecast_chart import (
     FAINT,
@@ -32,10 +32,12 @@ from jumok.lens.forecast_chart import (
     WIDEST,
     Canvas,
     PathChart,
+    framed,
+    heading_of,
     likely_ways,
-    value_range,
+    truth_of,
 )
-from jumok.lens.forecast_view import ForecastView, Values, round_ticks, short_number, spread_places
+from jumok.lens.forecast_view import ForecastView
 from jumok.lens.terminal import Drawing, shade
 
 if TYPE_CHECKING:
@@ -61,44 +63,38 @@ class LitChart(Drawing):
 
     def fitted(self, width: int | None) -> Text:
         """Return the drawing in at most so many columns."""
-        view, seen = self.view, len(self.view.history)
+        view, seen, target = self.view, len(self.view.history), self.target
         width = max(min(width or PIPE, WIDEST), NARROWEST)
-        history, point = view.history[:, self.target], view.point[:, self.target]
-        lines = [history, point] + ([] if view.truth is None else [view.truth[:, self.target]])
-        low, high = value_range(lines)
+        history, point, truth = view.history[:, target], view.point[:, target], truth_of(view)[:, target]
+        low, high = value_range([history, point, truth])
         ticks = round_ticks(low, high, MOST_TICKS)
-        numbers = [short_number(tick, ticks[1] - ticks[0] if len(ticks) > 1 else abs(low)) for tick in ticks]
-        before = max(map(len, numbers)) + 1
+        before = max(map(len, tick_labels(ticks))) + 1
         canvas = Canvas(width - before - 1, ROWS)
-        places = np.linspace(0, canvas.width - 1, seen + len(view))
+        places = np.linspace(0.0, canvas.width - 1, seen + len(view))
 
         def down(values: Values) -> Values:
             return (high - values) / (high - low) * (canvas.height - 1)
 
-        at = int(round(places[seen + self.step])) // 2
-        for row in range(ROWS):
-            canvas.other[row, at] = (ORIGIN, FAINT)
+        at = round(places[seen + self.step]) // 2
+        canvas.below |= {(row, at): (ORIGIN, FAINT) for row in range(ROWS)}
         canvas.line(places[:seen], down(history), HISTORY)
-        if view.truth is not None:
-            canvas.line(places[seen:], down(view.truth[:, self.target]), TRUTH)
+        canvas.line(places[seen:], down(truth), TRUTH)
         canvas.line(places[seen:], down(point), FORECAST)
-        drawing = Text()
-        labelled = {int(float(down(np.array([tick]))[0]) // 4): one for tick, one in zip(ticks, numbers, strict=True)}
-        for row, line in enumerate(canvas.lines()):
-            label = labelled.get(row, "")
-            drawing.append(f"{label:>{before - 1}} {'┤' if label else '│'}", style=FAINT)
-            drawing.append_text(line if self.colour else Text(line.plain)).append("\n")
+        origin = round(places[seen - 1]) // 2
+        labels = {0: view.history_labels[0], origin: view.history_labels[-1], canvas.columns - 1: view.labels[-1]}
+        drawing = framed(canvas, heading_of(view.targets[target], view, width), ticks, down(np.array(ticks)), labels)
         drawing.append(" " * (before + 1))
         shares = step_shares(self.weights, self.spans, seen)
         for column in range(canvas.columns):
             first, last = np.searchsorted(places, [2 * column - 0.5, 2 * column + 1.5]).tolist()
             steps = slice(max(min(first, last - 1), 0), last)  # a column between two steps shows the one before it
             if column == at:
-                drawing.append(POINTED, style=STYLES[FORECAST] if self.colour else Style.null())
+                drawing.append(POINTED, style=STYLES[FORECAST])
             else:
                 blocks, style = shade(float(shares[steps].max(initial=0.0)), colour=self.colour)
                 drawing.append(blocks[0], style=style)
-        return drawing.append("\n")
+        drawing.append("\n")
+        return drawing if self.colour else Text(drawing.plain)
 
 
 @dataclass(frozen=True)
@@ -176,13 +172,13 @@ def _series_axes(axes: Axes, view: ForecastView, target: int, step: int, shares:
     axes.autoscale(axis="x", tight=True)
     axes.autoscale(axis="y")
     labels = [*view.history_labels, *view.labels]
-    places = spread_places(count, 6)
-    axes.set_xticks(places, [plain(labels[place]) for place in places])
+    found = date_ticks(labels, 6)
+    axes.set_xticks(list(found), [plain(label) for label in found.values()])
     axes.set_ylabel(plain(view.targets[target]), fontsize=9)
 
 
 def _path_axes(axes: Axes, view: ForecastView, target: int, step: int, shares: Values) -> None:
-    for number, way in enumerate([] if view.ways is None else likely_ways(view)):
+    for number, way in enumerate(likely_ways(view)):
         label = "ways it may go" if number == 0 else None
         axes.plot(way[:, 0], way[:, 1], color=FORECAST_COLOUR, alpha=0.3, linewidth=1, label=label)
     axes.plot(view.history[:, 0], view.history[:, 1], color=HISTORY_COLOUR, linewidth=1, label="history")

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
-import numpy as np
 from torch import Tensor
 
 from jumok.errors import ConfigError
@@ -15,10 +14,10 @@ from jumok.inspection.series_tokens import Tokens, stretch_tokens
 from jumok.lens.forecast_look import ForecastAttention, ForecastLook
 from jumok.lens.forecast_page import OCCLUSION, make_forecast_page
 from jumok.lens.forecast_strip import draw_lit, save_lit
-from jumok.lens.forecast_view import Values
 from jumok.lens.html import Page
 from jumok.lens.terminal import Drawing
 from jumok.predictors.alignment import alignment_of
+from jumok.predictors.forecast import Forecast
 from jumok.predictors.shown import Shown
 
 # K keys
@@ -34,6 +33,11 @@ class Looked:
     step: int  # counted from 0
     target: int
 
+    @property
+    def is_attention(self) -> bool:
+        """Whether weights are shares of a look, and not changes."""
+        return self.keys.name != "stretches"
+
     def strongest(self, count: int = 3) -> list[tuple[str, float]]:
         """Return the tokens of the largest weights, by size."""
         order = self.weights.abs().argsort(descending=True, stable=True)[:count].tolist()
@@ -43,6 +47,8 @@ class Looked:
 @dataclass(frozen=True, repr=False)
 class ForecastExplanation(ForecastLook, Shown):
     """A forecast, and where the model looked."""
+
+    forecast: Forecast
 
     def __repr__(self) -> str:
         """Return one line: the series, its first step, and how many maps there are."""
@@ -82,8 +88,9 @@ class ForecastExplanation(ForecastLook, Shown):
                 )
             assert attention.occlusion is not None, "occlude=False has left it out"
             keys = stretch_tokens("stretches", attention.occlusion.spans, view.history_labels)
-            title = f"how {view.targets[number]} changes without each stretch of the past"
-            return Looked(attention.occlusion.change[:, step - 1, number], keys, title, step - 1, number)
+            change = attention.occlusion.of(None if view.paths else number)[:, step - 1]
+            what = "the path" if view.paths else view.targets[number]
+            return Looked(change, keys, f"how {what} changes without each stretch of the past", step - 1, number)
         if kind != "cross" or not attention.tells_steps:
             known = f"cross or {OCCLUSION}" if attention.tells_steps else OCCLUSION
             raise ConfigError(
@@ -109,21 +116,8 @@ class ForecastExplanation(ForecastLook, Shown):
         save_lit(self.forecast, looked.target, looked.step, looked.weights, looked.keys.spans, path, title=looked.title)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return forecast, quantiles and what came, as JSON has them: null where a value is missing."""
-        view = self.forecast
-        told: dict[str, Any] = {
-            "series": view.series,
-            "targets": view.targets,
-            "dates": view.labels,
-            "forecast": listed(view.point),
-        }
-        if view.quantiles:
-            told["quantiles"] = {f"{level:g}": listed(values) for level, values in view.quantiles.items()}
-        if view.ways is not None and view.likelihood is not None:
-            told |= {"ways": listed(view.ways), "likelihood": listed(view.likelihood)}
-        if view.truth is not None:
-            told["truth"] = listed(view.truth)
-        return told
+        """Return the forecast as JSON has it."""
+        return self.forecast.to_dict()
 
     def look(self, name: str = "") -> Self:
         """Return the same under a run's name, for a page of several."""
@@ -133,7 +127,3 @@ class ForecastExplanation(ForecastLook, Shown):
         """Return the page that shows this; it has no matrices, lang is as in jumok.lens.html.make_page."""
         return make_forecast_page([self], lang=lang)
 
-
-def listed(values: Values) -> Any:
-    """Return values as lists of numbers, None where one is missing."""
-    return np.where(np.isfinite(values), values, None).tolist()

@@ -1,6 +1,6 @@
 // The page of a forecast put together: reads the record, keeps chart, values and views in step with the viewer.
 import { followAppearance } from "./appearance.js";
-import { radios, showControls } from "./controls.js";
+import { radios, showControls, sideControl } from "./controls.js";
 import { find, make } from "./elements.js";
 import { legendOf, SeriesChart } from "./forecast_chart.js";
 import { ForecastHeads } from "./forecast_heads.js";
@@ -87,9 +87,11 @@ function start(data, arrays) {
     const values = { first: run.ahead[0], last: run.ahead.at(-1), steps: run.ahead.length, seen: run.dates.length };
     find("reference").textContent = say("{first} – {last}: {steps} steps ahead, {seen} steps back", values);
     find("selection").textContent = selection.matrix ? titleOf(selection) : "";
-    const single = Object.create(state, { runs: { value: [run] } }); // which run is chosen here, as there may be many
-    showControls(find("controls"), single);
+    // Which run is chosen here, as there may be many, and so is the side, by other words.
+    const others = { runs: { value: [run] }, selection: { value: { ...selection, isOneSide: false } } };
+    showControls(find("controls"), Object.create(state, others));
     find("controls").prepend(...choicesOf(state, { read, names, isOneRun, target, choose }));
+    if (selection.isOneSide) find("controls").append(sideControl(state, tokenName(run.tokens)));
     series.host.hidden = run.paths;
     path.host.hidden = !run.paths;
     chartOf().show(run, target);
@@ -104,13 +106,13 @@ function start(data, arrays) {
     const { run, selection, settings } = state, { step, token } = now(), isChange = isOcclusion(selection);
     const found = litBy(selection, token), seen = run.dates.length;
     const isOnTime = found && found.side.spans.some(Boolean);
-    const isStretch = isChange && token?.side === "key" && !run.paths, { point: forecast } = run.series(target);
+    const isStretch = isChange && token?.side === "key" && !run.paths, { point: forecast } = run.valuesOf(target);
     const spanOf = (one) => {
       const side = one.token && (one.token.side === "query" ? selection.querySide : selection.keySide);
       return side?.spans[one.token.place] ?? (one.step === null ? null : [one.step, one.step + 1]);
     };
     chartOf().light({
-      lit: isOnTime ? { ...found, isSigned: isChange && Boolean(token) && !run.paths } : null,
+      lit: isOnTime ? { ...found, isPointed: Boolean(token), isSigned: isChange && token && !run.paths } : null,
       pointed: spanOf({ step, token }), pinned: spanOf(pinned),
       without: isStretch ? forecast.map((value, place) => value + found.weights[place]) : null,
     });
@@ -126,6 +128,10 @@ function start(data, arrays) {
   followAppearance(() => state.set({}));
   followLanguage(() => state.set({}));
   change();
+}
+
+function tokenName(tokens) {
+  return { patches: say("a patch"), variables: say("a variable") }[tokens] ?? say("a step");
 }
 
 // What the strongest colour stands for.

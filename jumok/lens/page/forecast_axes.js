@@ -31,7 +31,8 @@ export function tickTold(value, step) {
 export function fixed(value, digits) {
   const count = Math.max(0, Math.min(6, digits));
   const limits = { minimumFractionDigits: count, maximumFractionDigits: count };
-  return value.toLocaleString("en", limits).replace("-", "−");
+  const shown = Math.abs(value) < 0.5 / 10 ** count ? 0 : value; // never −0
+  return shown.toLocaleString("en", limits).replace("-", "−");
 }
 
 // The path of points [x, y] of an SVG, begun anew where one is missing.
@@ -48,8 +49,13 @@ export function pathOf(points) {
   }).join("");
 }
 
-// So many places of 0 to count − 1 at even distances, the first and the last among them.
-export function spread(count, most) {
-  const wanted = Math.max(2, Math.min(most, count));
-  return [...new Set(Array.from({ length: wanted }, (_, n) => Math.round((n * (count - 1)) / (wanted - 1))))];
+// Places of an axis of dates and their labels, as many as fit into a width: days of hours at midnight, months of days
+// on their first, else at even distances.
+export function dateTicks(labels, width) {
+  const places = [...labels.keys()], midnights = places.filter((place) => labels[place].endsWith(" 00:00"));
+  const firsts = places.filter((place) => /^\d{4}-\d\d-01$/.test(labels[place]));
+  const [chosen, length] = midnights.length > 2 ? [midnights, 10] : [firsts.length > 2 ? firsts : places, 99];
+  const most = Math.max(1, Math.floor(width / (7 * Math.min(labels[0].length, length) + 26)));
+  const every = Math.ceil(chosen.length / most);
+  return chosen.filter((_, number) => number % every === 0).map((place) => [place, labels[place].slice(0, length)]);
 }

@@ -1,7 +1,7 @@
 // History and forecast of one target against time; below it a strip that lights up by weight.
 import { css, shadeOf, signedColours, weightColours } from "./colour.js";
 import { make, makeSvg } from "./elements.js";
-import { pathOf, rangeOf, spread, tickTold, ticksOf } from "./forecast_axes.js";
+import { dateTicks, pathOf, rangeOf, tickTold, ticksOf } from "./forecast_axes.js";
 import { largestSize, slotsOf } from "./forecast_time.js";
 import { say } from "./texts.js";
 
@@ -18,7 +18,7 @@ export class SeriesChart {
 
   show(run, target) {
     const width = Math.max(280, this.host.clientWidth || 640), seen = run.dates.length, all = seen + run.ahead.length;
-    const { history, point, truth } = run.series(target), bands = run.bandsOf(target);
+    const { history, point, truth } = run.valuesOf(target), bands = run.bandsOf(target);
     const ways = run.waysOf(target);
     const range = rangeOf([history, point, truth ?? [], ...bands.flatMap(({ low, high }) => [low, high])]);
     const { ticks, step } = ticksOf(range, 5);
@@ -47,7 +47,8 @@ export class SeriesChart {
     this.host.replaceChildren(svg);
   }
 
-  // lit: { side, weights, isSigned }; pointed: { span, step }; without: the forecast without the stretch pointed at.
+  // lit: { side, weights, isSigned, isPointed }; pointed and pinned are spans; without is the forecast
+  // without the stretch pointed at.
   light({ lit, pointed, pinned, without }) {
     this.lit.replaceChildren();
     this.marks.replaceChildren();
@@ -64,7 +65,7 @@ export class SeriesChart {
     }
   }
 
-  #lightUp({ side, weights, isSigned }) {
+  #lightUp({ side, weights, isSigned, isPointed }) {
     const most = largestSize(weights), colours = isSigned ? signedColours(most) : weightColours();
     const { x, bottom } = this, half = (x(1) - x(0)) / 2, top = bottom + GAP;
     slotsOf(side).forEach((slot, place) => {
@@ -73,7 +74,7 @@ export class SeriesChart {
       const box = { x: x(from) - half, width: Math.max(2 * half * (slot[1] - from), 0.6) };
       const colour = css(colours(isSigned ? weights[place] : share));
       const veil = makeSvg("rect", { class: "veil", ...box, y: TOP, height: bottom - TOP });
-      veil.style.opacity = 0.42 * shadeOf(share) ** 2;
+      veil.style.opacity = isPointed ? 0.42 * shadeOf(share) ** 2 : 0; // a mean over all is told by the strip alone
       const cell = makeSvg("rect", { class: "cell", ...box, y: top, height: STRIP, fill: colour });
       cell.dataset.place = place;
       cell.dataset.weight = weights[place];
@@ -82,7 +83,7 @@ export class SeriesChart {
   }
 
   #axes(ticks, step) {
-    const { x, y, seen, all, left, width, bottom, run } = this, text = (at, words, anchor) => {
+    const { x, y, seen, left, width, bottom, run } = this, text = (at, words, anchor) => {
       const element = makeSvg("text", { ...at, "text-anchor": anchor });
       element.textContent = words;
       return element;
@@ -91,10 +92,9 @@ export class SeriesChart {
       makeSvg("line", { class: "grid", x1: left, x2: width - RIGHT, y1: y(tick), y2: y(tick) }),
       text({ x: left - 6, y: y(tick) + 3.5 }, tickTold(tick, step), "end"),
     ]);
-    const labels = [...run.dates, ...run.ahead], most = Math.floor((width - left) / (7.2 * labels[0].length + 24));
-    const dates = spread(all, most).map((place) => {
-      const anchor = place === 0 ? "start" : place === all - 1 ? "end" : "middle";
-      return text({ x: x(place), y: HEIGHT - 6 }, labels[place], anchor);
+    const dates = dateTicks([...run.dates, ...run.ahead], width - left).map(([place, label]) => {
+      const room = 3.6 * label.length, at = Math.max(left + room, Math.min(width - room, x(place)));
+      return text({ x: at, y: HEIGHT - 6 }, label, "middle");
     });
     const now = (x(seen - 1) + x(seen)) / 2;
     return [
@@ -106,7 +106,7 @@ export class SeriesChart {
   #band(low, high) {
     const { x, y, seen } = this, up = [...high].map((value, place) => [x(seen + place), y(value)]);
     const down = [...low].map((value, place) => [x(seen + place), y(value)]).reverse();
-    return makeSvg("path", { class: "band", d: `${pathOf([...up, ...down])}Z` });
+    return makeSvg("path", { class: "quantiles", d: `${pathOf([...up, ...down])}Z` });
   }
 
   #stepAt(event) {
@@ -122,7 +122,7 @@ export function legendOf(run) {
   return [
     ["history", say("history")], ["point", say("forecast")],
     ...(run.truth ? [["truth", say("what came")]] : []),
-    ...(run.widestBand ? [["band", say("{low} to {high} %", { low: share(low), high: share(high) })]] : []),
+    ...(run.widestBand ? [["quantiles", say("{low} to {high} %", { low: share(low), high: share(high) })]] : []),
     ...(run.ways ? [["way", say("ways it may go")]] : []),
   ];
 }

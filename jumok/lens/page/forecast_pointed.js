@@ -51,18 +51,18 @@ function valuesOf(run, target, step) {
   const said = (label, text) => make("p", { class: "value" }, make("span", { text: label }), " ", make("b", { text }));
   const targets = run.paths ? [0, 1] : [target];
   const together = (of) => targets.map((one) => numberIn(of(one), run.rangeOf(one))).join(", ");
-  if (!isAhead) return [name, said(say("value"), together((one) => run.series(one).history[place]))];
+  if (!isAhead) return [name, said(say("value"), together((one) => run.valuesOf(one).history[place]))];
   const rows = [name, make("p", { class: "hint", text: say("step {number} of {all} ahead", {
     number: place + 1, all: run.ahead.length,
   }) })];
   if (place >= run.trained) rows.push(make("p", { class: "hint", text: say("forecast from forecasts") }));
-  rows.push(said(say("forecast"), together((one) => run.series(one).point[place])));
+  rows.push(said(say("forecast"), together((one) => run.valuesOf(one).point[place])));
   for (const { low, high, levels } of run.paths ? [] : run.bandsOf(target)) {
     const share = levels.map((level) => Math.round(100 * level)), range = run.rangeOf(target);
     const label = say("{low} to {high} %", { low: share[0], high: share[1] });
     rows.push(said(label, `${numberIn(low[place], range)} – ${numberIn(high[place], range)}`));
   }
-  if (run.truth) rows.push(said(say("what came"), together((one) => run.series(one).truth[place])));
+  if (run.truth) rows.push(said(say("what came"), together((one) => run.valuesOf(one).truth[place])));
   return rows;
 }
 
@@ -92,14 +92,14 @@ function strongestOf(selection, run, token, { side, weights }) {
 function hintOf(run, selection) {
   if (!selection.matrix) return say("Point at a step for its values.");
   if (isOcclusion(selection)) {
-    const first = say("Point at a step of the forecast: how it changes when a stretch of the past is taken for missing.");
+    const first = say("Point at a step of the forecast: how it changes when a stretch of the past is missing.");
     return `${first} ${say("Point at a stretch: the dashed line is the forecast without it.")}`;
   }
   if (run.tokens === "variables") return say("Point at a name in the map: who looks at whom.");
   if (run.tokens === "patches") return say("Point at the past: the patches that a patch looks at light up.");
   const kind = selection.settings.kind;
   if (kind === "encoder") return say("Point at a step of the past: the steps it looks at light up.");
-  if (kind === "decoder") return say("Point at a step of the forecast: the steps before it that it looks at light up.");
+  if (kind === "decoder") return say("Point at a step of the forecast: the steps before it that it looks at.");
   return say("Point at a step of the forecast: the past lights up by the weight with which it was looked at.");
 }
 

@@ -15,7 +15,7 @@ export function forecastOf(run, arrays) {
 
   const read = {
     ...run, ...found,
-    series: (target) => Object.fromEntries(["history", "point", "truth"].map((name) => [name, one(name, target)])),
+    valuesOf: (target) => Object.fromEntries(["history", "point", "truth"].map((name) => [name, one(name, target)])),
     // The widest first.
     bandsOf: (target) => pairs.map(([low, high]) => (
       { low: level(low, target), high: level(high, target), levels: [run.levels[low], run.levels[high]] })),

@@ -23,9 +23,9 @@ export function slotsOf({ spans }) {
   return spans.map((span) => {
     if (!span) return null;
     const place = next++, one = middles[place];
-    const step = known.length > 1 ? (middles[1] - middles[0]) / 2 : (span[1] - span[0]) / 2;
-    const before = place ? (middles[place - 1] + one) / 2 : Math.max(one - step, Math.min(span[0], one - step));
-    const after = place < middles.length - 1 ? (one + middles[place + 1]) / 2 : one + step;
+    const step = (span[1] - span[0]) / 2;
+    const before = place ? (middles[place - 1] + one) / 2 : Math.min(span[0], one - step);
+    const after = place < middles.length - 1 ? (one + middles[place + 1]) / 2 : Math.max(span[1], one + step);
     return [before, after];
   });
 }
