@@ -26,7 +26,7 @@ RECIPES = {"attend": "flickr8k-attend", "tell": "flickr8k-tell"}
 PLAIN = "torch, plain loop"
 TWO = "jumok, two processes"
 WAYS = {"cached": "maps in the cache", "files": "from image files"}
-SIZES = ("vocabulary", "map_width", "width", "embedding_width", "dropout")
+SIZES = ("vocabulary", "map_width", "width", "embedding_width", "dropout", "tied")
 RUN_STEPS = 600  # of a run to describe images with, where none is given
 
 

@@ -75,12 +75,14 @@ class Captioner(nn.Module):
         else:
             self.decoder = nn.LSTM(2 * narrow, width, batch_first=True)
         self.join, self.project = nn.Linear(width + 2 * narrow, narrow), nn.Linear(narrow, sizes["vocabulary"])
+        if sizes["tied"]:
+            self.project.weight = self.embed.weight
 
     def forward(self, cells: Tensor, inputs: Tensor) -> Tensor:
         """Return logits (B, T, V) of cells (B, S, E) and inputs (B, T)."""
         cells, words = self.norm(cells), self.dropout(self.embed(inputs))
         pooled = cells.mean(dim=1)
-        state, memory = torch.tanh(self.begin(self.dropout(pooled))).chunk(2, dim=1)
+        state, memory = torch.tanh(self.begin(pooled)).chunk(2, dim=1)
         if not self.attends:
             seen = self.dropout(self.of_context(pooled))[:, None].expand(-1, inputs.shape[1], -1)
             start = (state[None].contiguous(), memory[None].contiguous())

@@ -1,7 +1,7 @@
 """The [model] of a recipe: what the models' own sections share."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -99,6 +99,12 @@ class SeriesModelConfig(ModelConfig):
     known: int = Field(0, ge=0, description="filled in from the data: columns known ahead")
     static: int = Field(0, ge=0, description="filled in from the data: features that are constant in a series")
     relative: bool = Field(False, description="filled in from data.transform: targets are told from the last step on")
+    ridge: float = Field(
+        0.0, ge=0.0, description="penalty of the ridge regression that it begins from; 0 = chosen on the last tenth of train"
+    )
+    units: Literal["scaled", "window"] = Field(
+        "scaled", description="errors count in units of the column, or of each window: for series of very unlike sizes"
+    )
 
 
 def check_multiple(what: str, size: int, of: str, part: int, remedy: str = "") -> None:

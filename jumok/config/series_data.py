@@ -23,7 +23,18 @@ class SeriesData(DataConfig[SeriesFile]):
     """Tables of one series or many, and what of them is forecast from what."""
 
     INSIDE = SeriesFile
-    FILLED_IN: ClassVar[tuple[str, ...]] = ("targets", "mean", "deviation", "categories", "season", "interval")
+    FILLED_IN: ClassVar[tuple[str, ...]] = (
+        "date",
+        "id",
+        "targets",
+        "known",
+        "mean",
+        "deviation",
+        "static_mean",
+        "static_deviation",
+        "categories",
+        "season",
+    )
 
     set: str = Field("", description="a built-in set (jumok list) instead of files")
     train: list[SeriesFile] = Field([], description="tables to learn from", json_schema_extra=one_or_its_name)
@@ -59,7 +70,10 @@ class SeriesData(DataConfig[SeriesFile]):
         "split", description="interval: a gap ends a stretch of a series, or is filled with missing values"
     )
     season: int = Field(
-        0, ge=0, description="steps of a season, for floors and MASE; 0 = by the dates: hours 24, days 7, months 12"
+        0,
+        ge=0,
+        description="steps of a season, for floors and MASE; 0 = by the dates: a day of hours or minutes, a week of days, "
+        "5 business days, 12 months; else 1",
     )
     paths: bool = Field(False, description="the two targets are places (x, y): scored by ADE and FDE")
     rotate: bool = Field(False, description="paths: each is turned by a random angle whenever it is learnt from")
@@ -68,6 +82,8 @@ class SeriesData(DataConfig[SeriesFile]):
     )
     mean: list[float] = Field([], description="filled in: of each column over the training rows, transformed")
     deviation: list[float] = Field([], description="filled in: likewise")
+    static_mean: list[float] = Field([], description="filled in: of each static column over the training series")
+    static_deviation: list[float] = Field([], description="filled in: likewise")
     categories: dict[str, list[str]] = Field({}, description="filled in: the names in each static column of names")
 
     @property
@@ -101,6 +117,10 @@ class SeriesData(DataConfig[SeriesFile]):
             raise ConfigError("data.calendar needs data.date, the column of dates")
         if self.interval and self.date == "":
             raise ConfigError("data.interval needs data.date, the column of dates or step numbers")
+        if self.val and (self.val_from or self.test_from):
+            raise ConfigError("data.val_from and data.test_from divide train's tables; with data.val, leave them out")
+        if self.test and self.test_from:
+            raise ConfigError("data.test_from divides train's tables; with data.test, leave it out")
         if self.rotate and not self.paths:
             raise ConfigError("data.rotate is for paths; set data.paths = true")
         if self.paths and self.targets and len(self.targets) != 2:

@@ -47,7 +47,7 @@ def read_whole_rows(path: Path) -> Iterator[list[str]]:
     """
     name = path.name.lower().removesuffix(".gz")
     if name.endswith(".jsonl"):
-        yield from _whole_objects(row for _, row in _json_objects(path))
+        yield from _whole_objects(row for _, row in json_objects(path))
     elif name.endswith(".parquet"):
         yield from _whole_objects(_parquet_objects(path))
     else:
@@ -124,7 +124,7 @@ def _shortened(row: Sequence[str]) -> str:
 
 
 def _read_jsonl(path: Path, columns: Columns) -> Iterator[tuple[int, tuple[Any, ...]]]:
-    for number, row in _json_objects(path):
+    for number, row in json_objects(path):
         yield number, values_of(row, columns, Path(f"{path} line {number:,}"))
 
 
@@ -134,7 +134,7 @@ def values_of(row: Mapping[str, Any], columns: Columns, place: Path) -> tuple[An
     return tuple(row[names[column]] for column in _numbers(place, columns, names))
 
 
-def _json_objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def json_objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield line number and object of each line that is not blank."""
     for number, line in enumerate(read_lines(path), start=1):
         if not line.strip():
@@ -163,7 +163,7 @@ def _as_text(value: Any, path: Path, number: int) -> str:
 
 
 def _read_parquet(path: Path, columns: Columns) -> Iterator[tuple[int, tuple[Any, ...]]]:
-    with _open_parquet(path) as file:
+    with open_parquet(path) as file:
         names = file.schema_arrow.names
         wanted = [names[column] for column in _numbers(path, columns, names)]
         number = 0
@@ -174,13 +174,13 @@ def _read_parquet(path: Path, columns: Columns) -> Iterator[tuple[int, tuple[Any
 
 
 def _parquet_objects(path: Path) -> Iterator[dict[str, Any]]:
-    with _open_parquet(path) as file:
+    with open_parquet(path) as file:
         for batch in file.iter_batches(batch_size=4096):
             yield from batch.to_pylist()
 
 
 @contextmanager
-def _open_parquet(path: Path) -> Iterator[Any]:
+def open_parquet(path: Path) -> Iterator[Any]:
     """Open a Parquet file; what is wrong with it is a DataError, while it is read, too."""
     try:
         import pyarrow

@@ -52,14 +52,10 @@ class ForecasterConfig(SeriesModelConfig):
     feedback: bool = Field(False, description="steps: forecast one step after another, each from those before it")
     window: WindowNorm = Field("mean-std", description="what each window is made comparable by; undone at the end")
     linear: bool = Field(True, description="begin from a ridge regression, to which the Transformer adds")
-    ridge: float = Field(0.0, ge=0.0, description="linear: its penalty; 0 = chosen on the last tenth of train")
     head: HeadKind = Field("point", description="what is said of a value to come")
     loss: PointLoss = Field("mse", description="point: the error that is made small")
     quantiles: list[float] = Field([0.1, 0.25, 0.5, 0.75, 0.9], min_length=1, description="quantiles: their levels")
     ways: int = Field(20, ge=2, description="mixture: how many ways a window may go")
-    units: Literal["scaled", "window"] = Field(
-        "scaled", description="errors count in units of the column, or of each window: for series of very unlike sizes"
-    )
     layers: int = Field(3, ge=1)
     width: int = Field(64, ge=1)
     heads: int = Field(4, ge=1)

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from jumok.config import SeriesData, TrainingConfig
+from jumok.config import SeriesData, SeriesModelConfig, TrainingConfig
 from jumok.config.recipe import Recipe
 from jumok.data.corpora import ProgressCallback
 from jumok.data.series.series_corpora import SeriesCorpora
@@ -73,6 +73,12 @@ class Forecasting(Task[SeriesReader, SeriesBatch, Windows]):
         return self.corpora.data
 
     @property
+    def model_config(self) -> SeriesModelConfig:
+        """The recipe's [model]."""
+        assert isinstance(self.recipe.model, SeriesModelConfig)
+        return self.recipe.model
+
+    @property
     def size(self) -> str:
         """How much there is to learn from."""
         windows = self.corpora.train
@@ -107,7 +113,7 @@ class Forecasting(Task[SeriesReader, SeriesBatch, Windows]):
         """Find the ridge regression that the model begins from."""
         notes = super().initialise(model)
         if model.shortcut:
-            ridge = fit_ridge(self.corpora.train, getattr(self.recipe.model, "ridge", 0.0))
+            ridge = fit_ridge(self.corpora.train, self.model_config.ridge)
             model.set_ridge(ridge.weight, ridge.bias)
             notes.append(f"the model begins as a ridge regression (penalty {ridge.penalty:g})")
         return notes
@@ -120,7 +126,7 @@ class Forecasting(Task[SeriesReader, SeriesBatch, Windows]):
     def loss(self, model: SeriesReader, batch: SeriesBatch, step: int) -> Loss:
         """Return the summed loss over the batch's windows, each the mean over its values."""
         parameters, scale = model.forecast(batch)
-        if getattr(self.recipe.model, "units", "scaled") == "scaled":
+        if self.model_config.units == "scaled":
             scale = torch.ones_like(scale)
         total = model.head.loss(parameters, batch.future, batch.future_observed, scale)
         return Loss(total / batch.future[0].numel(), len(batch.past))

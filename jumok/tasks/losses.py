@@ -5,6 +5,7 @@ features (N, D) → logits (chunk, V) → loss and gradient at once → next chu
 The loss of a token is −log p of the right one, smoothed: with ε of the weight spread evenly over the vocabulary.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,17 +30,27 @@ class Loss:
 
 
 def vocabulary_loss(
-    features: Tensor, project: nn.Linear, targets: Tensor, *, smoothing: float = 0.0, weights: Tensor | None = None
+    features: Tensor,
+    project: nn.Linear,
+    targets: Tensor,
+    *,
+    smoothing: float = 0.0,
+    weights: Tensor | None = None,
+    never: Sequence[int] = (),
 ) -> tuple[Tensor, Tensor]:
     """Return the summed smoothed loss, each target's times its weight (N,), and the summed −log p of targets (N,).
 
-    Both are given features (N, D).
+    Both are given features (N, D). Tokens that are never written take no part: p is what it is among the others.
     """
-    features = features.to(project.weight.dtype)
+    features, weight, bias = features.to(project.weight.dtype), project.weight, project.bias
+    if never:
+        kept = torch.ones(len(weight), dtype=torch.bool, device=weight.device)
+        kept[list(never)] = False
+        weight, bias, targets = weight[kept], None if bias is None else bias[kept], (kept.cumsum(0) - 1)[targets]
     with torch.autocast(features.device.type, enabled=False):  # sums over a vocabulary need full precision
         learning = torch.is_grad_enabled()  # parameters say that they need a gradient in evaluations, too
         total, plain = _VocabularyLoss.apply(  # type: ignore[no-untyped-call]
-            features, project.weight, project.bias, targets, weights, smoothing, learning
+            features, weight, bias, targets, weights, smoothing, learning
         )
     return total, plain
 

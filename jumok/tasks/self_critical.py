@@ -10,8 +10,9 @@ greedy  the greedy answer's score, K = 1. Draws of a model that is unsure score 
         is noise that makes the model less sure still, until it writes nonsense: so the batch's mean advantage is taken off
 mean    the mean score of the four other answers drawn, K = 5 (Luo 2020): a third of the gradient's noise
 
-Dropout is off in all of it: the answers are those that the model gives in use, and the pass finds them exactly as likely as
-the draw did, which the gradient of the expected reward asks for.
+Dropout is off in all of it, and tokens that are never drawn (the unknown word) take no part: the answers are those that the
+model gives in use, and the pass finds them exactly as likely as the draw did, which the gradient of the expected reward asks
+for. Else answers could be made less likely by making likelier what can never be drawn, and so never be punished.
 """
 
 from collections.abc import Iterable, Sequence
@@ -101,6 +102,7 @@ class SelfCritic:
             model.project,
             own.targets[mask],
             weights=advantage[:, None].expand_as(mask)[mask],
+            never=self.marks.never,
         )
         model.train(training)
         count = int(mask.sum())

@@ -1,6 +1,7 @@
 """Self-critical training: what is rewarded becomes likelier, and only that; draws are those that the pass rescores."""
 
 import json
+from dataclasses import replace
 
 import pytest
 import torch
@@ -8,7 +9,7 @@ from tasks.conftest import make
 from torch.testing import assert_close
 
 from jumok import api
-from jumok.data.text.tokenizer import END, PAD, START
+from jumok.data.text.tokenizer import END, PAD, START, UNKNOWN
 from jumok.decoding.hypotheses import Hypothesis
 from jumok.decoding.requests import Marks
 from jumok.errors import ConfigError
@@ -116,6 +117,33 @@ def test_draws_no_better_than_greedy_teach_nothing(task_and_model):
         assert float(loss.parts["reward"]) == float(loss.parts["greedy_reward"])
 
 
+def among_writable(task, model, batch, drawn):
+    """Return −log p of draws: among the tokens that can be drawn."""
+    marks, each = task.critic.marks, []
+    model.eval()
+    for number, found in enumerate(drawn):
+        tokens = task.critic.tokens(found)
+        own = with_targets(take_rows(batch, [number * len(batch.inputs) // len(drawn)]), [tokens], marks)
+        with torch.no_grad():
+            logits = model(own)[0]
+        logits[:, marks.never] = float("-inf")
+        each.append(-float(logits.log_softmax(dim=1).gather(1, own.targets[0][:, None]).sum()))
+    model.train()
+    return each
+
+
+def test_what_is_never_drawn_learns_nothing(task_and_model):
+    """Else draws are made less likely by making it likelier: nobody ever draws it, and so nobody punishes it."""
+    task, model = task_and_model
+    task.critic.marks = replace(task.critic.marks, unknown=UNKNOWN)
+    loss = task.loss(model, batch_of(task), 1)
+    loss.total.backward()
+    never = task.critic.marks.never
+    assert len(never) == 3
+    assert not model.project.bias.grad[never].any()
+    assert model.project.bias.grad.any()
+
+
 def test_the_pass_rescores_what_was_drawn(task_and_model, monkeypatch):
     """Also after an update: no search may keep weights of before. Dropout is off, and back on afterwards."""
     task, model = task_and_model
@@ -126,7 +154,7 @@ def test_the_pass_rescores_what_was_drawn(task_and_model, monkeypatch):
         drawn.clear()
         loss = task.loss(model, batch, step)
         sampled = drawn[0]
-        assert_close(float(loss.parts["nll"]), -sum(found.log_probability for found in sampled), rtol=1e-4, atol=1e-3)
+        assert_close(float(loss.parts["nll"]), sum(among_writable(task, model, batch, sampled)), rtol=1e-4, atol=1e-3)
         assert loss.count == sum(len(found.tokens) + found.finished for found in sampled)
         assert model.training
         loss.total.backward()
@@ -141,7 +169,8 @@ def test_the_loss_is_minus_advantage_times_log_probability(recipe, baseline, mon
     rewards = torch.linspace(-1, 2, 7 if baseline == "greedy" else 35)
     given = iter([rewards.tolist(), [0.5, 0.7] * 3 + [0.9]])
     monkeypatch.setattr(task.critic, "rewards", lambda answers, references: next(given))
-    loss = task.loss(model.train(), batch_of(task), 1)
+    batch = batch_of(task)
+    loss = task.loss(model.train(), batch, 1)
     if baseline == "greedy":
         advantage = rewards - torch.tensor([0.5, 0.7] * 3 + [0.9])
         advantage = advantage - advantage.mean()
@@ -150,9 +179,8 @@ def test_the_loss_is_minus_advantage_times_log_probability(recipe, baseline, mon
         advantage = torch.stack(
             [groups[:, i] - groups[:, [j for j in range(5) if j != i]].mean(dim=1) for i in range(5)], 1
         )
-    wanted = -sum(
-        value * found.log_probability for value, found in zip(advantage.flatten().tolist(), drawn[0], strict=True)
-    )
+    likely = among_writable(task, model, batch, drawn[0])
+    wanted = sum(value * nll for value, nll in zip(advantage.flatten().tolist(), likely, strict=True))
     assert_close(float(loss.total.detach()), wanted, rtol=1e-3, atol=1e-3)
     assert float(loss.parts["reward"]) / loss.count == pytest.approx(0.5)
 

@@ -8,7 +8,6 @@ difference   the past as steps from row to row; the future as the way gone since
 log-return   the same of logarithms: what is forecast is log(value / last value)
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -16,6 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from jumok.config import SeriesData
+from jumok.data.series.series_store import SeriesStore
+from jumok.data.series.values import parts
 from jumok.errors import DataError
 
 # B windows · L look-back · H horizon · C columns · V targets, the first of the columns
@@ -86,34 +87,42 @@ def last_observed(values: Values) -> Values:
     return found
 
 
-def measure(chunks: Sequence[Values], data: SeriesData, targets: int) -> tuple[list[float], list[float]]:
-    """Return mean and deviation of each column over the training rows, of which chunks (n, C) are stretches of one series.
+def measure(
+    store: SeriesStore, begin: NDArray[np.int64], end: NDArray[np.int64], data: SeriesData
+) -> tuple[list[float], list[float]]:
+    """Return mean and deviation of each column over the training rows, begin (K,) to end (K,) of each series' own.
 
     Steps of one row to the next keep their mean: where nothing is known, the best forecast is to stay. A column that is
     constant has deviation 1, so that it is 0 to the model.
     """
-    width = chunks[0].shape[1]
-    count, total, squares = np.zeros(width), np.zeros(width), np.zeros(width)
-    for chunk in chunks:
-        values = np.array(chunk, dtype=np.float64)
+    targets, width = len(data.targets), len(store.columns)
+    count, mean, squares = np.zeros(width), np.zeros(width), np.zeros(width)  # squares of what is off the mean
+    for k, row, last in parts(store, begin, end):
+        first = row - 1 if data.relative and row > store.offsets[k] + begin[k] else row  # the step into the first row
+        values = np.array(store.values[first:last], dtype=np.float64)
         part = values[:, :targets]
         if data.transform in ("log", "log-return"):
-            if (part <= 0).any():
-                raise DataError(
-                    "some values to forecast are zero or negative, which have no logarithm; set data.transform = "
-                    "'difference' or 'none', or leave those rows out."
-                )
             np.log(part, out=part)
         if data.relative:
             part[1:] = np.diff(part, axis=0)
             part[0] = np.nan
+        values = values[row - first :]
         there = ~np.isnan(values)
-        filled = np.where(there, values, 0.0)
-        count, total, squares = count + there.sum(axis=0), total + filled.sum(axis=0), squares + (filled**2).sum(axis=0)
-    mean = total / np.maximum(count, 1)
+        found = there.sum(axis=0)
+        own = np.where(there, values, 0.0).sum(axis=0) / np.maximum(found, 1)
+        off = np.where(there, values - own, 0.0)
+        both = np.maximum(count + found, 1)
+        squares += (off**2).sum(axis=0) + (own - mean) ** 2 * count * found / both
+        mean += (own - mean) * found / both
+        count += found
+    for place in np.flatnonzero(count[:targets] == 0):
+        raise DataError(
+            f"column {store.columns[place]!r} has no values in the training rows; leave it out of data.targets."
+        )
     if data.relative:
+        squares[:targets] += count[:targets] * mean[:targets] ** 2
         mean[:targets] = 0.0
-    deviation = np.sqrt(np.maximum(squares / np.maximum(count, 1) - mean**2, 0.0))
+    deviation = np.sqrt(squares / np.maximum(count, 1))
     deviation[deviation <= 1e-12 * np.maximum(np.abs(mean), 1.0)] = 1.0
     if data.scale == "none":
         mean, deviation = np.zeros(width), np.ones(width)

@@ -6,7 +6,7 @@ of one name.
 """
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from jumok.data.store import map_array, read_facts, refuse_damage, write_facts
 
 # N rows · C columns · K series · F static features
 
-FILES = ("values", "dates", "offsets", "static", "names.json")
+FILES = ("values", "dates", "offsets", "static", "names.json", "static.json")
 DateKind = str  # "date": microseconds since 1970; "number": step numbers; "row": rows, counted from 0
 
 
@@ -33,6 +33,7 @@ class SeriesStore:
     columns: list[str]  # (C,) their names
     date_kind: DateKind
     notes: list[str]  # what a user should know of the tables, one line each
+    static_texts: list[list[str]] = field(default_factory=list)  # (K, static columns) as the tables have them
 
     @classmethod
     def open(cls, folder: Path) -> "SeriesStore":
@@ -49,6 +50,7 @@ class SeriesStore:
                 columns=facts["columns"],
                 date_kind=facts["date_kind"],
                 notes=facts["notes"],
+                static_texts=json.loads((folder / "static.json").read_text(encoding="utf-8")),
             )
 
     def save(self, folder: Path) -> None:
@@ -56,7 +58,12 @@ class SeriesStore:
         arrays = {"values": "<f8", "dates": "<i8", "offsets": "<i8", "static": "<f8"}
         for name, kind in arrays.items():
             (folder / name).write_bytes(np.ascontiguousarray(getattr(self, name), dtype=kind).tobytes())
+        self.save_facts(folder)
+
+    def save_facts(self, folder: Path) -> None:
+        """Write what stands beside the arrays of numbers into their folder."""
         (folder / "names.json").write_text(json.dumps(self.names), encoding="utf-8")
+        (folder / "static.json").write_text(json.dumps(self.static_texts), encoding="utf-8")
         write_facts(folder, FILES, columns=self.columns, date_kind=self.date_kind, notes=self.notes)
 
     def __len__(self) -> int:
