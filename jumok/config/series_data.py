@@ -48,6 +48,10 @@ class SeriesData(DataConfig[SeriesFile]):
         0, description="where val begins in train's tables: a date, a row of each series, or a share (0.8); 0 = 0.8"
     )
     test_from: int | float | str = Field(0, description="where test begins, likewise; 0 = there is none")
+    own_history: bool = Field(
+        False,
+        description="windows of val and test look back into their own rows only, not into those before their split",
+    )
     date: Column = Field("", description="the column of dates, times or step numbers; '' = rows are steps as they come")
     id: list[Column] = Field([], description="the columns that tell which series a row belongs to; [] = there is one")
     targets: list[Column] = Field([], description="the columns to forecast; [] = all that have no other use")

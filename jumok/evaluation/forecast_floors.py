@@ -46,7 +46,7 @@ def repeat_last(past: Values, horizon: int) -> Values:
 
 def seasonal_naive(past: Values, horizon: int, season: int) -> Values:
     """Return the last season again and again."""
-    return past[:, past.shape[1] - season + np.arange(horizon) % season]
+    return np.asarray(past[:, past.shape[1] - season + np.arange(horizon) % season])
 
 
 def drift(past: Values, horizon: int) -> Values:
@@ -65,7 +65,7 @@ def turned_velocities(past: Values, horizon: int, angles: Values) -> Values:
     x, y = (past[:, -1, axis, None] - past[:, -2, axis, None] for axis in (0, 1))  # (B, 1)
     cosine, sine = np.cos(angles), np.sin(angles)
     turned = np.stack([cosine * x - sine * y, sine * x + cosine * y], axis=-1)  # (B, K, 2)
-    return past[:, -1][:, None, None] + turned[:, :, None] * _steps(horizon)
+    return np.asarray(past[:, -1][:, None, None] + turned[:, :, None] * _steps(horizon))
 
 
 def draw_turns(generator: np.random.Generator, windows: int) -> Values:
@@ -81,7 +81,7 @@ def ewma_deviation(past: Values) -> Values:
     squares = np.diff(past, axis=1) ** 2
     weights = EWMA ** np.arange(squares.shape[1])[::-1, None] * ~np.isnan(squares)
     with np.errstate(invalid="ignore"):
-        return np.sqrt((weights * np.nan_to_num(squares)).sum(axis=1) / weights.sum(axis=1))
+        return np.asarray(np.sqrt((weights * np.nan_to_num(squares)).sum(axis=1) / weights.sum(axis=1)))
 
 
 def random_walk(point: Values, deviation: Values, draws: Values) -> Values:
@@ -102,7 +102,7 @@ def normal_draws(levels: Sequence[float]) -> Values:
 
 def student_draws(levels: Sequence[float]) -> Values:
     """Return the quantiles (Q,) of Student's t of 5 degrees, scaled to deviation 1."""
-    return np.array([quantile(level, FREEDOM) for level in levels]) / np.sqrt(FREEDOM / (FREEDOM - 2))
+    return np.array([quantile(level, FREEDOM) / np.sqrt(FREEDOM / (FREEDOM - 2)) for level in levels])
 
 
 def _steps(horizon: int) -> Values:

@@ -64,7 +64,14 @@ class Tally:
     """The scores of one forecaster, while they are summed."""
 
     def __init__(
-        self, windows: int, *, unit: Values, scale: Values, horizon: int, levels: Sequence[float] = (), paths: bool = False
+        self,
+        windows: int,
+        *,
+        unit: Values,
+        scale: Values,
+        horizon: int,
+        levels: Sequence[float] = (),
+        paths: bool = False,
     ) -> None:
         """Take unit (V,), in which errors count, and scale (S, V), the seasonal naive error of each series.
 
@@ -112,7 +119,7 @@ class Tally:
         self._put("pinball", numbers, loss.mean(axis=-1), observed)
 
     def _add_paths(self, numbers: Numbers, error: Values, future: Values, observed: Mask, ways: Values | None) -> None:
-        there = observed.all(axis=-1)  # (B, H)
+        there = np.asarray(observed.all(axis=-1))  # (B, H)
         distance = np.where(there, np.linalg.norm(error, axis=-1), 0.0)
         self.distance += distance.sum(axis=0)
         self.distances += there.sum(axis=0)

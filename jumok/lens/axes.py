@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Values = NDArray[np.float64]
+DATE, MONTH = len("2016-07-01"), len("2016-07")
 
 
 def value_range(lines: Sequence[Values]) -> tuple[float, float]:
@@ -43,13 +44,14 @@ def tick_labels(ticks: Sequence[float]) -> list[str]:
 def date_ticks(labels: Sequence[str], most: int) -> dict[int, str]:
     """Return at most so many places of an axis of dates, at even distances, and their labels.
 
-    Where there are enough of them, days of hours are told at midnight, and months of days on their first.
+    Where there are enough of them, times are told where a day begins, and days where a month does.
     """
-    midnights = [place for place, label in enumerate(labels) if label.endswith(" 00:00")]
-    firsts = [place for place, label in enumerate(labels) if len(label) == 10 and label.endswith("-01")]
-    if len(midnights) > 2:
-        return {place: labels[place][:10] for place in _spread(midnights, most)}
-    return {place: labels[place] for place in _spread(firsts if len(firsts) > 2 else range(len(labels)), most)}
+    times = len(labels[0]) > DATE
+    same = DATE if times else MONTH  # letters that stay the same until it begins
+    begins = [place for place in range(1, len(labels)) if labels[place][:same] != labels[place - 1][:same]]
+    if len(labels[0]) >= DATE and len(begins) > 2:
+        return {place: labels[place][:DATE] for place in _spread(begins, most)}
+    return {place: labels[place] for place in _spread(range(len(labels)), most)}
 
 
 def _spread(places: Sequence[int], most: int) -> list[int]:

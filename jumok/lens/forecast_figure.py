@@ -71,7 +71,8 @@ def _against_time(axes: Axes, view: ForecastView, target: int) -> None:
     axes.axvline(0, color=GREY, linewidth=0.8, linestyle=(0, (2, 2)))
     axes.plot([0], last, marker="o", markersize=4, color=HISTORY)
     if len(view) > view.trained_steps:
-        axes.axvline(view.trained_steps, color=GREY, linewidth=0.8, linestyle=(0, (1, 4)))
+        name = localized("made of its own forecasts from here on")
+        axes.axvline(view.trained_steps, color=GREY, linewidth=1.0, linestyle=(0, (1, 3)), label=name)
     ticks = date_ticks([*view.history_labels[-seen:], *view.labels], MOST_DATES)
     axes.set_xticks([place + 1 - seen for place in ticks], list(ticks.values()))
     axes.set_xlim(1 - seen, len(point))

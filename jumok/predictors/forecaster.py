@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from jumok.config import DecodingConfig, SeriesData
+from jumok.config import DecodingConfig, SeriesData, SeriesFile
 from jumok.data.series.dates import microseconds, parse_date
 from jumok.data.series.new_table import NewTable
 from jumok.data.series.steps import calendar_features, next_dates
@@ -178,7 +178,7 @@ class SeriesForecaster(ModelPredictor[Forecasting, SeriesReader, Windows]):
         if last is not None and len(store.dates) and last > store.dates.max():
             warn(Notice(None, f"the table ends before {at}; its last step is taken instead"))
         starts, empty = [], []
-        for number in self._chosen(table, series):
+        for number in self._chosen(table, series, last):
             begin, behind = int(store.offsets[number]), int(store.offsets[number + 1])
             end = behind - int(table.future_rows[number])
             if last is not None:
@@ -205,17 +205,22 @@ class SeriesForecaster(ModelPredictor[Forecasting, SeriesReader, Windows]):
             )
         return starts
 
-    def _chosen(self, table: NewTable, wanted: Sequence[str]) -> list[int]:
-        """Return the numbers of series, by name if some are named; of a series with gaps, its last stretch."""
+    def _chosen(self, table: NewTable, wanted: Sequence[str], last: int | None) -> list[int]:
+        """Return the numbers of series, by name if some are named.
+
+        Of a series with gaps it is the last stretch that has a history, and begins no later than the last date known.
+        """
         store = table.store
-        last: dict[str, int] = {}
+        found: dict[str, int] = {}
         for number, name in enumerate(store.names):
-            if name not in last or store.dates[store.offsets[number]] >= store.dates[store.offsets[last[name]]]:
-                last[name] = number
+            begins = store.lengths[number] > table.future_rows[number]
+            begins = begins and (last is None or store.dates[store.offsets[number]] <= last)
+            if begins or name not in found:
+                found[name] = number
         for name in wanted:
-            if name not in last:
-                raise DataError(f"the table has no series '{name}'; {did_you_mean(name, list(last)[:1000])}")
-        return [last[name] for name in dict.fromkeys(wanted)] if wanted else sorted(last.values())
+            if name not in found:
+                raise DataError(f"the table has no series '{name}'; {did_you_mean(name, list(found)[:1000])}")
+        return [found[name] for name in dict.fromkeys(wanted)] if wanted else list(found.values())
 
     def _ahead(
         self, table: NewTable, number: int, begin: int, end: int, behind: int, steps: int
@@ -305,17 +310,7 @@ class SeriesForecaster(ModelPredictor[Forecasting, SeriesReader, Windows]):
 
     def own_data(self, source: Path, target: Path | None = None) -> Windows:
         """Return all windows of a table of one's own."""
-        table = read_given(source, self.data)
-        windows = Windows(
-            table.store, self.data, np.zeros(len(table.store), dtype=np.int64), table.store.lengths - table.future_rows
-        )
-        if not len(windows):
-            raise DataError(
-                f"{source} has no series of {self.data.look_back + self.data.horizon:,} steps, and a window needs so many: "
-                f"{self.data.look_back} before and {self.data.horizon} to forecast; its longest has "
-                f"{int(table.store.lengths.max(initial=0)):,}"
-            )
-        return windows
+        return self.task.corpora.own_store(SeriesFile(file=str(source.absolute())))
 
     def score(self, store: Windows, options: DecodingConfig, progress: Advance) -> Scores:
         """Return the scores of all windows, and of floors on the same ones."""

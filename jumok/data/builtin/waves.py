@@ -28,9 +28,7 @@ def series(number: int) -> NDArray[np.float64]:
     draw = np.random.default_rng([17, number])
     step = np.arange(STEPS)
     level, trend = draw.uniform(20, 60), draw.uniform(-8, 12)  # units, and units in all
-    day = sum(
-        draw.uniform(2, 6) / wave * np.sin(2 * np.pi * wave * (step / DAY + draw.random())) for wave in (1, 2)
-    )
+    day = sum(draw.uniform(2, 6) / wave * np.sin(2 * np.pi * wave * (step / DAY + draw.random())) for wave in (1, 2))
     week = draw.uniform(2, 5) * np.sin(2 * np.pi * (step / WEEK + draw.random()))
     noise = np.zeros(STEPS)
     shocks = draw.normal(scale=0.6, size=STEPS)

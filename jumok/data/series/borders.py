@@ -30,15 +30,21 @@ def border_of(store: SeriesStore, given: int | float | str, key: str) -> Border:
     """
     if isinstance(given, str):
         if store.date_kind == "row":
-            raise ConfigError(f"data.{key} = '{given}' is a date, and data.date names no column; give a row, or a share")
+            raise ConfigError(
+                f"data.{key} = '{given}' is a date, and data.date names no column; give a row, or a share"
+            )
         if store.date_kind == "number":
             if not given.strip().lstrip("+-").isdigit():
-                raise ConfigError(f"data.{key} = '{given}': column data.date has step numbers; give one, such as '1200'")
+                raise ConfigError(
+                    f"data.{key} = '{given}': column data.date has step numbers; give one, such as '1200'"
+                )
             return Border(date=int(given))
         try:
             return Border(date=microseconds(parse_date(given.strip())))
         except ValueError:
-            raise ConfigError(f"data.{key} = '{given}' is no date that jumok can read; write it as 2016-07-01") from None
+            raise ConfigError(
+                f"data.{key} = '{given}' is no date that jumok can read; write it as 2016-07-01"
+            ) from None
     if isinstance(given, int):
         if given < 1:
             raise ConfigError(f"data.{key} = {given}: must be a row of each series, 1 or later, a date or a share")
@@ -63,5 +69,3 @@ def rows_before(store: SeriesStore, border: Border) -> NDArray[np.int64]:
         return (lengths * border.share).astype(np.int64)
     spans = zip(store.offsets[:-1], store.offsets[1:], strict=True)
     return np.array([np.searchsorted(store.dates[begin:end], border.date) for begin, end in spans], dtype=np.int64)
-
-

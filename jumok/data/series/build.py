@@ -195,16 +195,16 @@ def _add(
         for name in gathered.names[known_series:] if history is not None else []:
             # Rows without dates go on counting where the history ends.
             k = before.get(name)
-            gathered.begins.append(0 if k is None or history is None else int(history.dates[history.offsets[k + 1] - 1]) + 1)
+            gathered.begins.append(
+                0 if k is None or history is None else int(history.dates[history.offsets[k + 1] - 1]) + 1
+            )
         gathered.begins += [0] * (len(gathered.names) - len(gathered.begins))
         dates = grouped_ranks(series, np.add(gathered.begins, gathered.counts))
     values = np.empty((len(lines), gathered.columns))
     chosen = [*data.targets, *data.past, *data.known]
     for place, (column, found) in enumerate(zip(chosen, cells, strict=True)):
         name = table.names[table.number(column, "")]
-        values[:, place] = read_numbers(
-            found, lines, path=table.path, column=name, decimal_comma=table.decimal_comma
-        )
+        values[:, place] = read_numbers(found, lines, path=table.path, column=name, decimal_comma=table.decimal_comma)
     if data.calendar:
         values[:, len(chosen) :] = calendar_features(dates, data.calendar)
     gathered.add(series, dates, values)

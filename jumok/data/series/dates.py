@@ -27,8 +27,12 @@ ISO = re.compile(rb"\d{4}-\d\d(-\d\d)?([T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?)?")
 TIME = r"(?:[ T,]+(\d{1,2}):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?\s*([AaPp][Mm])?)?\s*(Z|UTC|GMT|[+-]\d\d:?\d\d)?"
 YEAR_FIRST = re.compile(r"(\d{4})[-/. ](\d{1,2})[-/. ](\d{1,2})\.?" + TIME)
 YEAR_LAST = re.compile(r"(\d{1,2})([-/. ])(\d{1,2})[-/. ](\d{4})" + TIME)
-MONTH_NAMED = re.compile(r"(?:[A-Za-z]{3,9},? )?(?:(\d{1,2})[-/. ]+)?([A-Za-z]{3,9})\.?[-/. ]+(?:(\d{1,2}),? +)?(\d{4})" + TIME)
-KOREAN = re.compile(r"(\d{4})년 ?(\d{1,2})월(?: ?(\d{1,2})일)?(?: ?(오전|오후)? ?(\d{1,2})시(?: ?(\d{1,2})분)?(?: ?(\d{1,2})초)?)?")
+MONTH_NAMED = re.compile(
+    r"(?:[A-Za-z]{3,9},? )?(?:(\d{1,2})[-/. ]+)?([A-Za-z]{3,9})\.?[-/. ]+(?:(\d{1,2}),? +)?(\d{4})" + TIME
+)
+KOREAN = re.compile(
+    r"(\d{4})년 ?(\d{1,2})월(?: ?(\d{1,2})일)?(?: ?(오전|오후)? ?(\d{1,2})시(?: ?(\d{1,2})분)?(?: ?(\d{1,2})초)?)?"
+)
 COMPACT = re.compile(r"((?:19|20)\d\d)(0[1-9]|1[0-2])([0-3]\d)(?:([0-2]\d)([0-5]\d)([0-5]\d))?")
 
 
@@ -193,7 +197,9 @@ def _day_first(texts: list[bytes], path: Path, column: str) -> bool:
     day_first = any(int(match[1]) > 12 for match in matches)
     month_first = any(int(match[3]) > 12 for match in matches)
     if day_first == month_first and matches[0][2] != ".":
-        why = "some begin with the day, some with the month" if day_first else "they may begin with the day or the month"
+        why = (
+            "some begin with the day, some with the month" if day_first else "they may begin with the day or the month"
+        )
         raise DataError(
             f"{path}: dates such as {matches[0].string} in column {column!r} are not clear ({why}); write them as 2016-07-01."
         )

@@ -107,7 +107,9 @@ def fill(
             new.append(new[-1] + length)
     for name in ("values", "dates"):
         (folder / f"{name}.filled").replace(folder / name)
-    return np.array(new, dtype=np.int64), [f"{counted(filled, 'missing step')} of {interval} filled in as missing"] * bool(filled)
+    return np.array(new, dtype=np.int64), [
+        f"{counted(filled, 'missing step')} of {interval} filled in as missing"
+    ] * bool(filled)
 
 
 def _rows(

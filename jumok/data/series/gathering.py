@@ -56,7 +56,9 @@ class Gathered:
         self.firsts.append(np.iinfo(np.int64).max)
         return len(self.names) - 1
 
-    def add(self, series: NDArray[np.int64], dates: Dates, values: NDArray[np.float64], *, watched: bool = True) -> None:
+    def add(
+        self, series: NDArray[np.int64], dates: Dates, values: NDArray[np.float64], *, watched: bool = True
+    ) -> None:
         """Append rows: the series (n,), date (n,) and values (n, C) of each; watched rows should be in order."""
         if not len(series):
             return
@@ -111,7 +113,9 @@ class Gathered:
         self._write(order, dates)
         notes = []
         if self.jumps_back:
-            notes.append(f"rows are not in the order of time ({counted(self.jumps_back, 'step')} back); they are sorted")
+            notes.append(
+                f"rows are not in the order of time ({counted(self.jumps_back, 'step')} back); they are sorted"
+            )
         if dropped:
             notes.append(f"left out, as they stand there twice: {counted(dropped, 'row')}")
         return np.concatenate([[0], np.cumsum(kept)]).astype(np.int64), notes

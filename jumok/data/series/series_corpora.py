@@ -158,17 +158,19 @@ class SeriesCorpora(Corpora[SeriesData, Windows]):
         if split != "train" and not self.data.set and self.data.files(split):
             store = self._later_store(split)
             last = self._ends(self._store_before(split))
-            begin = [
+            own = [
                 int(np.searchsorted(store.dates[first:after], last.get(name, np.iinfo(np.int64).min), side="right"))
                 for name, first, after in zip(store.names, store.offsets[:-1], store.offsets[1:], strict=True)
             ]
-            return store, np.array(begin, dtype=np.int64), store.lengths
+            return store, np.array(own, dtype=np.int64), store.lengths
         store = self._train_rows
         borders = self._borders
         begin = rows_before(store, borders[split]) if split in borders else np.zeros(len(store), dtype=np.int64)
         following = {"train": "val", "val": "test", "test": ""}[split]
         end = rows_before(store, borders[following]) if following in borders else store.lengths
-        return store, begin, end
+        if split in borders and self.data.own_history:
+            begin = begin + self.data.look_back
+        return store, begin, np.maximum(begin, end)
 
     @cached_property
     def _borders(self) -> dict[str, Border]:
@@ -180,7 +182,9 @@ class SeriesCorpora(Corpora[SeriesData, Windows]):
         if data.test_from or data.set:
             found["test"] = border_of(store, data.test_from or TEST_FROM, "test_from")
             if (rows_before(store, found["test"]) < rows_before(store, found["val"])).any():
-                raise ConfigError(f"data.test_from = {data.test_from} is before data.val_from = {data.val_from or VAL_FROM}")
+                raise ConfigError(
+                    f"data.test_from = {data.test_from} is before data.val_from = {data.val_from or VAL_FROM}"
+                )
         return found
 
     @cached_property
@@ -215,7 +219,7 @@ class SeriesCorpora(Corpora[SeriesData, Windows]):
         self, tables: Sequence[Table], history: SeriesStore | None = None, content_before: object = None
     ) -> SeriesStore:
         data = self.resolved
-        look_back = data.look_back if history is not None else 0
+        look_back = data.look_back if history is not None and not data.own_history else 0
 
         def build(folder: Path) -> None:
             build_store(
@@ -243,7 +247,13 @@ class SeriesCorpora(Corpora[SeriesData, Windows]):
     @property
     def _settings(self) -> list[object]:
         data = self.resolved
-        return [data.set, [[str(column), use] for column, use in used_columns(data)], data.calendar, data.interval, data.gaps]
+        return [
+            data.set,
+            [[str(column), use] for column, use in used_columns(data)],
+            data.calendar,
+            data.interval,
+            data.gaps,
+        ]
 
     def _content_of_train(self) -> object:
         if self.data.set:

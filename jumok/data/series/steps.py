@@ -6,6 +6,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -140,7 +141,7 @@ def _never_on_weekends(stretches: Sequence[Dates]) -> bool:
 def looked_at(dates: Dates, offsets: NDArray[np.int64], most: int = LOOKED_AT) -> list[Dates]:
     """Return the first dates of the first series, enough to tell their usual step."""
     found: list[Dates] = []
-    for begin, end in zip(offsets[:-1], offsets[1:], strict=True):
+    for begin, end in pairwise(offsets):
         if most <= 0:
             break
         found.append(np.array(dates[begin : min(int(end), int(begin) + most)]))
