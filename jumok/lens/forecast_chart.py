@@ -59,7 +59,7 @@ class Canvas:
     def line(self, across: Values, down: Values, layer: int) -> None:
         """Draw a line through places in dots, broken where one is NaN."""
         places = np.stack([across, down], axis=1)
-        there = ~np.isnan(places).any(axis=1)
+        there = np.isfinite(across + down)
         for number in np.flatnonzero(there).tolist():
             here = places[number]
             after = places[number + 1] if number + 1 < len(places) and there[number + 1] else here

@@ -61,8 +61,8 @@ def _against_time(axes: Axes, view: ForecastView, target: int) -> None:
     axes.plot(before, history, color=HISTORY, linewidth=1.0, label=localized("history"))
     for number, (low, high) in enumerate(bands):
         opacity = FAINTEST + (STRONGEST - FAINTEST) * number / max(len(bands) - 1, 1)
-        edges = [np.append(last, view.quantiles[level][:, target]) for level in (low, high)]
-        axes.fill_between(ahead, *edges, color=FORECAST, alpha=opacity, linewidth=0, label=band_name((low, high)))
+        below, above = (np.append(last, view.quantiles[level][:, target]) for level in (low, high))
+        axes.fill_between(ahead, below, above, color=FORECAST, alpha=opacity, linewidth=0, label=band_name((low, high)))
     for way in likely_ways(view):
         axes.plot(ahead, np.append(last, way[:, target]), color=FORECAST, alpha=0.3, linewidth=0.8)
     if np.isfinite(truth).any():

@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,13 +11,17 @@ import numpy as np
 
 from jumok.lens.forecast_chart import draw_forecast
 from jumok.lens.forecast_figure import save_forecasts
+from jumok.lens.forecast_look import ForecastLook
+from jumok.lens.forecast_page import make_forecast_page
 from jumok.lens.forecast_svg import forecast_svg
 from jumok.lens.forecast_view import ForecastView, Values
+from jumok.lens.html import Page
 from jumok.lens.terminal import Drawing
 
 # L steps of history · H steps ahead · V targets · K ways
 
 MOST_SHOWN = 4  # charts of a notebook's cell
+MOST_ON_PAGE = 50  # series
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -73,7 +77,17 @@ class Forecast(ForecastView):
 
 
 class Forecasts(list[Forecast]):
-    """The forecasts of some series; in a notebook, the charts of the first."""
+    """The forecasts of some series by one run; in a notebook, the charts of the first."""
+
+    def __init__(self, forecasts: Iterable[Forecast] = (), *, run: str = "", season: int = 0) -> None:
+        """Take forecasts, the name of their run and the steps of a season."""
+        super().__init__(forecasts)
+        self.run, self.season = run, season
+
+    def page(self, *, lang: str | None = None) -> Page:
+        """Return the page of the first forecasts; SeriesForecaster.explain adds where the model looked."""
+        looks = [ForecastLook(self.run, one, season=self.season) for one in self[:MOST_ON_PAGE]]
+        return make_forecast_page(looks, lang=lang)
 
     def csv_parts(self) -> Iterator[str]:
         """Yield one long table in CSV, series by series: series, date, target, point, quantiles."""

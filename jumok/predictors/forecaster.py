@@ -21,6 +21,8 @@ from jumok.nn.model import SeriesReader
 from jumok.nn.threads import one_thread_for
 from jumok.predictors.base import Advance, ModelPredictor, Notice, Warn, ignore_notice, ignore_progress
 from jumok.predictors.forecast import Forecast, Forecasts
+from jumok.predictors.forecast_explaining import explain_forecast
+from jumok.predictors.forecast_explanation import ForecastExplanation
 from jumok.predictors.given_table import GivenTable, read_given
 from jumok.predictors.rolling import Rolled, Roller
 from jumok.tasks.base import Scores
@@ -48,7 +50,9 @@ class Start:
 class SeriesForecaster(ModelPredictor[Forecasting, SeriesReader, Windows]):
     """Forecast the series of a table with a run's weights."""
 
-    verb, example = "forecast", "table.csv"
+    verb = "forecast"
+    example = "table.csv"
+    explains = "series"
     source_is = "here the table of --source is scored alone"
 
     @property
@@ -83,7 +87,7 @@ class SeriesForecaster(ModelPredictor[Forecasting, SeriesReader, Windows]):
             warn(Notice(None, note))
         starts = self._starts(given, [series] if isinstance(series, str) else series, at=at, steps=steps, warn=warn)
         self._tell(given, starts, steps, warn)
-        roller, found = Roller(self.model, data), Forecasts()
+        roller, found = Roller(self.model, data), Forecasts(run=self.run.folder.name, season=data.season)
         at_once = roller.at_once(steps, len(levels))
         for first in range(0, len(starts), at_once):
             some = starts[first : first + at_once]
@@ -98,6 +102,48 @@ class SeriesForecaster(ModelPredictor[Forecasting, SeriesReader, Windows]):
             found += [self._answer(given, start, rolled, place, levels) for place, start in enumerate(some)]
             progress(len(some))
         return found
+
+    def explain(
+        self,
+        table: GivenTable,
+        *,
+        at: str = "",
+        series: str = "",
+        quantiles: Sequence[float] | None = None,
+        occlude: bool = True,
+        stretch: int = 0,
+        warn: Warn = ignore_notice,
+    ) -> ForecastExplanation:
+        """Return the forecast of one series of a table, and where the model looked in the past.
+
+        at is the last date or step number that is taken for known; series names one of several. occlude also tells how
+        the forecast changes when stretches of so many steps are taken for missing (0: as the model cuts the past).
+        """
+        data, levels, given = self.data, self._levels(quantiles), read_given(table, self.data)
+        for note in given.notes:
+            warn(Notice(None, note))
+        names = list(dict.fromkeys(given.store.names))
+        if not series and len(names) > 1:
+            some = ", ".join(names[:3])
+            raise ConfigError(f"the table has {len(names):,} series, and one is looked at: --series NAME ({some}, …)")
+        [start] = self._starts(given, [series] if series else [], at=at, steps=data.horizon, warn=warn)
+        self._tell(given, [start], data.horizon, warn)
+        history, static = self._history(given, start), given.store.static[start.number]
+        roller = Roller(self.model, data)
+        rolled = roller.forecast(history[None], start.known[None], static[None], steps=data.horizon, levels=levels)
+        return explain_forecast(
+            self.model,
+            data,
+            self.run.recipe.model,
+            self._answer(given, start, rolled, 0, levels),
+            history,
+            start.known,
+            static,
+            columns=given.store.columns,
+            name=self.run.folder.name,
+            occlude=occlude,
+            stretch=stretch,
+        )
 
     def _levels(self, quantiles: Sequence[float] | None) -> list[float]:
         """Return the levels of quantiles to tell, rising."""

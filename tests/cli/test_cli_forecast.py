@@ -107,6 +107,18 @@ def test_a_png(wide_run, hours, tmp_path):  # noqa: F811
     assert (tmp_path / "f.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_a_page(wide_run, shops_run, hours, table, tmp_path):  # noqa: F811
+    done = jumok("forecast", wide_run, hours, "--html", tmp_path / "f.html")
+    assert (done.code, done.out[: done.out.index(" (")]) == (0, f"page: {tmp_path / 'f.html'}")
+    looked = (tmp_path / "f.html").read_text()
+    assert "encoder" in looked, "of one series it has attention"
+    for given in ([wide_run, hours, "--steps", 9], [shops_run, table]):
+        assert jumok("forecast", *given, "--html", tmp_path / "f.html").code == 0
+        page = (tmp_path / "f.html").read_text()
+        assert "<html" in page
+    assert all(name in page for name in ("north", "south", "east"))
+
+
 def test_bad_input_is_met_with_a_sentence(wide_run, shops_run, copy_run, hours, tmp_path):  # noqa: F811
     assert "none.csv" in refusal(jumok("forecast", wide_run, tmp_path / "none.csv"))
     told = refusal(jumok("forecast", wide_run, hours, "--quantiles", "0.1,0.9"))
