@@ -151,7 +151,7 @@ class SeriesForecaster(ModelPredictor[Forecasting, SeriesReader, Windows]):
         if quantiles is None:
             if isinstance(head, QuantileHead):
                 return list(head.levels)
-            return [] if head.kind == "point" else list(LEVELS)
+            return [] if head.kind == "point" or self.data.paths else list(LEVELS)
         levels = sorted(set(quantiles))
         if levels and head.kind == "point":
             raise ConfigError(
