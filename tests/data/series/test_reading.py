@@ -166,13 +166,13 @@ def test_what_cannot_be_read_is_refused_with_a_cure(tmp_path, table, data, told)
 
 def test_other_encodings_and_broken_files_are_refused(tmp_path):
     (tmp_path / "x.csv").write_bytes(f"날짜,a,b\n{LONG}".encode("cp949"))
-    with pytest.raises(DataError, match="x.csv is not UTF-8 \\(line 1; it looks like CP949"):
+    with pytest.raises(DataError, match=r"x.csv is not UTF-8 \(line 1; it looks like CP949"):
         _ = open_corpora(tmp_path, train="x.csv", date=0).train
     (tmp_path / "y.csv.gz").write_bytes(gzip.compress(("a,b\n" + LONG * 900).encode())[:-50])
-    with pytest.raises(DataError, match="broken or cut-off gzip file"):
+    with pytest.raises(DataError, match=r"broken or cut-off gzip file"):
         _ = open_corpora(tmp_path, train="y.csv.gz", date=0).train
     (tmp_path / "z.txt").write_text("1 2 3")
-    with pytest.raises(DataError, match="z.txt is no table that jumok knows; a name ending in .tsv, .csv"):
+    with pytest.raises(DataError, match=r"z.txt is no table that jumok knows; a name ending in .tsv, .csv"):
         _ = open_corpora(tmp_path, train="z.txt").train
     with pytest.raises(DataError, match=r"none\.csv was not found"):
         _ = open_corpora(tmp_path, train="none.csv").train
