@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from jumok.lens.figure import check_can_draw
     from jumok.lens.film import Film
     from jumok.lens.film_page import make_film_page
+    from jumok.lens.forecast_look import ForecastLook
+    from jumok.lens.forecast_page import make_forecast_page
     from jumok.lens.html import Page, make_page
     from jumok.lens.image_page import make_image_page
     from jumok.predictors.alignment import Alignment, alignment_of
@@ -27,6 +29,9 @@ if TYPE_CHECKING:
     from jumok.predictors.explaining import Look
     from jumok.predictors.explanation import Explanation, HeadWorth, TokenChoice, TokenWorth
     from jumok.predictors.filler import Filler, Filling
+    from jumok.predictors.forecast import Forecast, Forecasts
+    from jumok.predictors.forecast_explanation import ForecastExplanation, Looked
+    from jumok.predictors.forecaster import SeriesForecaster
     from jumok.predictors.image_classifier import ImageClassifier
     from jumok.predictors.image_explanation import ImageExplanation
     from jumok.predictors.inputs import read_lines
@@ -71,16 +76,22 @@ __all__ = [
     "Filler",
     "Filling",
     "Film",
+    "Forecast",
+    "ForecastExplanation",
+    "ForecastLook",
+    "Forecasts",
     "HeadWorth",
     "ImageClassifier",
     "ImageExplanation",
     "Job",
     "LoadOptions",
     "Look",
+    "Looked",
     "Notice",
     "Page",
     "Predictor",
     "RunResult",
+    "SeriesForecaster",
     "StepReport",
     "TextClassifier",
     "TokenChoice",
@@ -102,6 +113,7 @@ __all__ = [
     "load_for",
     "make_caption_page",
     "make_film_page",
+    "make_forecast_page",
     "make_image_page",
     "make_page",
     "name_runs",
@@ -123,6 +135,8 @@ _HOMES = {
     "jumok.lens.figure": ("check_can_draw",),
     "jumok.lens.film": ("Film",),
     "jumok.lens.film_page": ("make_film_page",),
+    "jumok.lens.forecast_look": ("ForecastLook",),
+    "jumok.lens.forecast_page": ("make_forecast_page",),
     "jumok.lens.html": ("Page", "make_page"),
     "jumok.lens.image_page": ("make_image_page",),
     "jumok.predictors.alignment": ("Alignment", "alignment_of"),
@@ -133,6 +147,9 @@ _HOMES = {
     "jumok.predictors.explaining": ("Look",),
     "jumok.predictors.explanation": ("Explanation", "HeadWorth", "TokenChoice", "TokenWorth"),
     "jumok.predictors.filler": ("Filler", "Filling"),
+    "jumok.predictors.forecast": ("Forecast", "Forecasts"),
+    "jumok.predictors.forecast_explanation": ("ForecastExplanation", "Looked"),
+    "jumok.predictors.forecaster": ("SeriesForecaster",),
     "jumok.predictors.image_classifier": ("ImageClassifier",),
     "jumok.predictors.image_explanation": ("ImageExplanation",),
     "jumok.predictors.inputs": ("read_lines",),

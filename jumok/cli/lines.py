@@ -55,8 +55,8 @@ def one_line(text: str) -> str:
 class output:  # noqa: N801 - reads as a function
     """Write to standard output, or to a file that appears under its name only when it is whole."""
 
-    def __init__(self, path: Path | None) -> None:
-        self.path = path
+    def __init__(self, path: Path | None, option: str = "--out") -> None:
+        self.path, self.option = path, option
         plain = path is not None and (path.is_file() or not path.exists())  # a pipe or device is written as it is
         self.part = path.with_name(f".{path.name}.part") if path and plain else None
 
@@ -92,7 +92,7 @@ class output:  # noqa: N801 - reads as a function
     def _explained(self, error: OSError) -> Exception:
         from jumok.errors import DataError
 
-        return DataError(f"--out {self.path} cannot be written: {error.strerror}; choose another file")
+        return DataError(f"{self.option} {self.path} cannot be written: {error.strerror}; choose another file")
 
     @staticmethod
     def _print(text: str) -> None:

@@ -17,6 +17,7 @@ from jumok.cli.evaluate import evaluate
 from jumok.cli.export import export
 from jumok.cli.fetch import fetch
 from jumok.cli.fill import fill
+from jumok.cli.forecast import forecast
 from jumok.cli.generate import generate
 from jumok.cli.import_ import import_
 from jumok.cli.list import list_inventory
@@ -54,6 +55,7 @@ app.command(
 app.command(cls=decoding_command(without=("stop", "shortlist")))(caption)
 app.command()(classify)
 app.command()(fill)
+app.command()(forecast)
 app.command(cls=decoding_command("beam", "max_length", "temperature", "top_k", "top_p", "seed"))(look)
 app.command("import")(import_)
 app.command()(export)

@@ -20,9 +20,11 @@ from jumok.data.series.series_corpora import SeriesCorpora
 from jumok.data.series.windows import Windows
 from jumok.data.text.tokenizer import Tokenizer
 from jumok.errors import ConfigError
+from jumok.inspection.film import Shot
 from jumok.nn.batch import SeriesBatch
 from jumok.nn.model import SeriesReader
 from jumok.tasks.base import Direction, Scores, Task
+from jumok.tasks.forecast_film import ForecastCamera, forecast_probes
 from jumok.tasks.losses import Loss
 from jumok.tasks.ridge import fit_ridge
 from jumok.tasks.series_problems import series_problems
@@ -168,6 +170,11 @@ class Forecasting(Task[SeriesReader, SeriesBatch, Windows]):
             distance = (error * error.new_tensor(self.data.deviation[:2])).norm(dim=-1)  # (B, H)
             found |= {"ade": distance.mean(dim=1).sum(), "fde": distance[:, -1].sum()}
         return {name: float(value) for name, value in found.items()}
+
+    def camera(self, model: SeriesReader, *, count: int) -> Callable[[SeriesReader], tuple[Shot, ...]] | None:
+        """Return what shows where a model looks in so many val windows; None where nothing is known of its tokens."""
+        probes = forecast_probes(list(self.open_split("val").values()), count=count)
+        return ForecastCamera(self.recipe.model, probes) if probes and hasattr(self.recipe.model, "tokens") else None
 
     def survey(self) -> Survey[PendingWindows]:
         """Return the data at a glance, for `check`."""

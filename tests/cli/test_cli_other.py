@@ -72,6 +72,7 @@ def test_all_commands_are_there():
         "generate",
         "classify",
         "fill",
+        "forecast",
         "import",
         "look",
         "compare",
