@@ -27,6 +27,7 @@ LOOKED_AT = 5000  # rows of the longest series, the last of training, in which l
 LATER = 48  # steps, at most, that a leak is looked for ahead
 ALIKE = 0.999  # correlation of changes
 COPIED = 0.5  # share of val's rows that may stand in train
+DIFFERENT = 0.5  # share of train's rows that are unlike each other, where a copy can be told
 
 
 def series_problems(train: Windows, held_out: Mapping[str, Windows]) -> list[Problem]:
@@ -44,7 +45,9 @@ def _steps(train: Windows) -> list[Problem]:
     uneven = uneven_steps(store.dates, store.offsets, store.names, store.date_kind)
     if uneven is None:
         return []
-    cure = f"set data.interval = '{uneven.usual}', and data.gaps = 'fill' or 'split'; as it is, each row is the next step"
+    cure = (
+        f"set data.interval = '{uneven.usual}', and data.gaps = 'fill' or 'split'; as it is, each row is the next step"
+    )
     return [(str(uneven), cure)]
 
 
@@ -63,7 +66,13 @@ def _columns(train: Windows) -> list[Problem]:
         rows += last - row
     problems = []
     for column, name in enumerate(store.columns):
-        use = "targets" if column < len(data.targets) else "past" if column < len(data.targets) + len(data.past) else "known"
+        use = (
+            "targets"
+            if column < len(data.targets)
+            else "past"
+            if column < len(data.targets) + len(data.past)
+            else "known"
+        )
         if low[column] >= high[column]:
             problems.append((f"column '{name}' is constant in the training rows", f"leave it out of data.{use}"))
         elif missing[column] > MISSING * rows:
@@ -138,25 +147,23 @@ def _leads(column: Values, target: Values, earliest: int, latest: int) -> int | 
 
 def _copied(label: str, windows: Windows, train: Windows) -> list[Problem]:
     """Return a problem where rows of val stand in train: tables without dates, or the same rows under other dates."""
-    learnt = {row for some in _rows(train) for row in some}
-    rows = [row for some in _rows(windows) for row in some]
-    again = sum(row in learnt for row in rows)
-    if len(learnt) < 10 or again <= COPIED * len(rows):
+    learnt, rows = _rows(train), _rows(windows)
+    different = set(learnt)
+    again = sum(row in different for row in rows)
+    # Where few values there are come again and again, that says nothing.
+    if len(different) < DIFFERENT * len(learnt) or again <= COPIED * len(rows):
         return []
     what = f"{again:,} of {counted(len(rows), 'step')} of {label} stand in train with the same values"
     return [(what, "what was learnt is scored; divide the table by time, or name no val: the last fifth is held out")]
 
 
-def _rows(windows: Windows) -> list[list[bytes]]:
-    """Return the targets of some rows of a split, those of a series that never move left out."""
+def _rows(windows: Windows) -> list[bytes]:
+    """Return the targets of some rows of a split."""
     store, targets = windows.store, len(windows.data.targets)
-    found = []
-    most = 20 * LOOKED_AT
+    found: list[bytes] = []
     for _, row, last in parts(store, windows.begin, windows.end):
         values: NDArray[np.float64] = np.array(store.values[row:last, :targets])
-        moving = np.concatenate([[True], (np.diff(values, axis=0) != 0).any(axis=1)])
-        found.append([values[place].tobytes() for place in np.flatnonzero(moving & np.isfinite(values).all(axis=1))])
-        most -= len(found[-1])
-        if most <= 0:
+        found += [row.tobytes() for row in values[np.isfinite(values).all(axis=1)]]
+        if len(found) >= 20 * LOOKED_AT:
             break
     return found

@@ -71,7 +71,10 @@ def test_a_column_that_is_the_target_of_later_is_a_leak(use, shift):
     target = walk(1)
     ahead = 2 - 3 * np.roll(target, -shift)
     (what,) = problems(windows_of(target, ahead, past=int(use == "past")))
-    assert what == f"column 'c1' moves as the target 'c0' does, {shift} step{'s' * (shift > 1)} ahead: it tells what is to be forecast"
+    assert (
+        what
+        == f"column 'c1' moves as the target 'c0' does, {shift} step{'s' * (shift > 1)} ahead: it tells what is to be forecast"
+    )
 
 
 @pytest.mark.parametrize(("shift", "found"), [(0, "at the same step"), (2, "2 steps later"), (6, "")])

@@ -23,7 +23,7 @@ WANTED = np.array([[np.nan if cell is None else cell for cell in row[1:]] for ro
 
 
 def store_of(folder, name, **data):
-    return open_corpora(folder, train=name, **{"date": "date", **data})._train_rows
+    return open_corpora(folder, train=name, **{"date": "date", **data}).train_rows
 
 
 def text(separator=",", *, end="\n", comma=False, missing="", thousands=False):
@@ -104,7 +104,7 @@ def test_numbers_are_read_back_to_the_last_digit(tmp_path, found, separator):
         csv.writer(file, delimiter=separator).writerows(
             [("a", "b"), *(("" if cell is None else repr(cell) for cell in row) for row in found)]
         )
-    store = open_corpora(tmp_path, train="x.csv")._train_rows
+    store = open_corpora(tmp_path, train="x.csv").train_rows
     wanted = np.array([[np.nan if cell is None else cell for cell in row] for row in found], dtype=np.float64)
     np.testing.assert_array_equal(store.values, wanted)
 
