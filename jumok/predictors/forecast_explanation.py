@@ -60,6 +60,11 @@ class ForecastExplanation(ForecastLook, Shown):
         assert self.attention is not None, "what is explained has been looked at"
         return self.attention
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What to know of the maps."""
+        return self._attention.warnings
+
     def find_target(self, name: str = "") -> int:
         """Return the number of a target by its name; "": the last, where tables have their main one."""
         targets = self.forecast.targets
@@ -126,4 +131,3 @@ class ForecastExplanation(ForecastLook, Shown):
     def page(self, *, matrices: bool | None = None, lang: str | None = None) -> Page:
         """Return the page that shows this; it has no matrices, lang is as in jumok.lens.html.make_page."""
         return make_forecast_page([self], lang=lang)
-

@@ -4,7 +4,6 @@ import numpy as np
 import torch
 
 from jumok.config import SeriesData
-from jumok.data.series.series_store import SeriesStore
 from jumok.models.forecaster import Forecaster, ForecasterConfig
 from jumok.predictors.forecast import Forecast
 from jumok.predictors.forecast_explaining import explain_forecast
@@ -47,7 +46,9 @@ def history_of(columns, *, steps=LOOK_BACK, seed=5):
 
 def explained(tokens="steps", *, paths=False, truth=True, missing=(), name="etth1", **given):
     """Return the explanation of one forecast."""
-    facts = {"paths": True, "targets": ["x", "y"], "transform": "difference", "look_back": 8, "season": 0} if paths else {}
+    facts = (
+        {"paths": True, "targets": ["x", "y"], "transform": "difference", "look_back": 8, "season": 0} if paths else {}
+    )
     options = {key: given.pop(key) for key in list(given) if key in ("past", "known")}
     data = series_data(**(facts | options))
     model = forecaster(tokens, data, **given)
@@ -59,7 +60,9 @@ def explained(tokens="steps", *, paths=False, truth=True, missing=(), name="etth
         history[step, :2] = np.nan
     dates = START + HOUR * np.arange(data.look_back + data.horizon)
     levels = [] if model.head.kind == "point" else [0.1, 0.25, 0.75, 0.9]
-    rolled = Roller(model, data).forecast(history[None], known[None], np.zeros((1, 0)), steps=data.horizon, levels=levels)
+    rolled = Roller(model, data).forecast(
+        history[None], known[None], np.zeros((1, 0)), steps=data.horizon, levels=levels
+    )
     came = rolled.point[0] + np.random.default_rng(4).normal(0, 0.3, rolled.point[0].shape)
     forecast = Forecast(
         series="",
