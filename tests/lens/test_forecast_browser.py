@@ -93,8 +93,7 @@ def test_patches_say_that_patches_look_and_offer_occlusion(visit, patches):  # n
     other = torch.stack([one.weights.mean(0) for one in patches.attention.records[0].maps]).mean(0)
     point(tab, LOOK_BACK - 1)
     assert lit(tab) == close(other[-1]), "each variable has its own"
-    point(tab, LOOK_BACK + 1)
-    tab.locator("#chart").click()
+    tab.mouse.move(5, 5)
     tab.get_by_text("show what each step depends on").click()
     change = patches.attention.occlusion.change[..., 0]  # (S, H)
     point(tab, LOOK_BACK + 3)
@@ -110,6 +109,7 @@ def test_who_looks_at_whom_among_variables(visit, variables):  # noqa: F811
     tab = visit(variables.page())
     assert tab.locator("#tab-map").get_attribute("aria-selected") == "true"
     mean = torch.stack([one.weights.mean(0) for one in variables.attention.records[0].maps]).mean(0)
+    tab.locator("#panel-map canvas").scroll_into_view_if_needed()
     box = tab.locator("#panel-map canvas").bounding_box()
     tab.mouse.move(box["x"] + box["width"] - 8, box["y"] + box["height"] - 8)
     name = tab.locator(".pointed-name").inner_text()

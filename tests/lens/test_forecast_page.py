@@ -52,7 +52,7 @@ def test_steps_of_the_forecast_follow_those_of_the_past():
 def test_many_steps_that_look_at_each_other_are_shown_in_blocks(first):
     count = 3 * MOST_TOKENS - 1
     side = step_tokens("past", [str(n) for n in range(count)], first=first)
-    found = AttentionMap("", "encoder", 0, torch.rand(2, count, count).softmax(-1))
+    found = AttentionMap("", "encoder", 0, torch.rand(2, count, count).softmax(-1), side.labels, side.labels)
     merged, queries, keys = in_blocks(found, side, side)
     assert merged.weights.shape == (2, MOST_TOKENS, MOST_TOKENS)
     assert queries == keys
