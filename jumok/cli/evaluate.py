@@ -1,12 +1,17 @@
 """`jumok evaluate`: score a run."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
 from jumok.cli.decoding_options import decoding_given
 from jumok.cli.display import bar, error_console, print_table, run_folders, say
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 
 def evaluate(
@@ -26,12 +31,10 @@ def evaluate(
 
     A translator by BLEU, chrF, exact match and loss, by length of the source; a language model by loss, perplexity,
     bits per byte and bits per character; a classifier by accuracy, macro-F1 and confusions, beside the commonest class
-    and an n-gram baseline.
+    and an n-gram baseline; a forecaster by MSE, MAE, MASE and others, beside floors on the same windows.
 
     Example: [bold]jumok evaluate runs/multi30k-en-de --split val --beam 5[/bold]
     """
-    from rich.table import Table
-
     from jumok import api
     from jumok.catalogue import report_of
 
@@ -55,9 +58,19 @@ def evaluate(
         for line in report.lines:
             say(line)
         if report.table is not None:
-            table = Table(*report.table.headings, box=None, padding=(0, 2))
-            for row in report.table.rows:
-                table.add_row(*row)
-            print_table(table, as_given=scores.get("labels", ()))
+            print_table(drawn(report.table.headings, report.table.rows), as_given=scores.get("labels", ()))
         for line in report.footnotes:
             say(line)
+        for further in report.further:
+            typer.echo()
+            print_table(drawn(further.headings, further.rows))
+
+
+def drawn(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> "Table":
+    """Return a table of scores as rich draws it."""
+    from rich.table import Table
+
+    table = Table(*headings, box=None, padding=(0, 2))
+    for row in rows:
+        table.add_row(*row)
+    return table

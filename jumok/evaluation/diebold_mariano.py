@@ -54,15 +54,16 @@ class Origins:
         return np.asarray(self.sums(one.total - other.total) * len(self) / total)
 
 
-def diebold_mariano(differences: Values, horizon: int) -> DieboldMariano:
-    """Return the test of differences of losses (T,) in the order of time, of forecasts of so many steps."""
+def diebold_mariano(differences: Values, horizon: int, *, rounding: float = 0.0) -> DieboldMariano:
+    """Return the test of differences of losses (T,) in the order of time, of forecasts of so many steps.
+
+    Differences that are nowhere larger than rounding are none.
+    """
     count = len(differences)
     lag = min(int(1.5 * horizon) + int(count ** (1 / 3)) if horizon > 1 else int(count ** (1 / 3)), max(count - 1, 0))
     mean = float(differences.mean()) if count else 0.0
-    if count / horizon < FEWEST:
-        return DieboldMariano(mean, None, None, lag, count)
-    variance = newey_west(differences, lag) / count
-    if variance <= np.finfo(float).tiny:
+    variance = newey_west(differences, lag) / count if count else 0.0
+    if count / horizon < FEWEST or np.abs(differences).max() <= rounding or variance <= np.finfo(float).tiny:
         return DieboldMariano(mean, None, None, lag, count)
     correction = (count + 1 - 2 * horizon + horizon * (horizon - 1) / count) / count
     statistic = float(mean / np.sqrt(variance) * np.sqrt(correction))

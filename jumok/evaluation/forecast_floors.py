@@ -52,7 +52,7 @@ def seasonal_naive(past: Values, horizon: int, season: int) -> Values:
 def drift(past: Values, horizon: int) -> Values:
     """Return the line through the first and the last value."""
     slope = (past[:, -1:] - past[:, :1]) / (past.shape[1] - 1)
-    return past[:, -1:] + slope * _steps(horizon)
+    return np.asarray(past[:, -1:] + slope * _steps(horizon))
 
 
 def constant_velocity(past: Values, horizon: int) -> Values:

@@ -25,11 +25,12 @@ class ScoreTable:
 
 @dataclass(frozen=True)
 class ScoreReport:
-    """The scores of one corpus: lines, then a table where there is one, then lines about how they were taken."""
+    """The scores of one corpus: lines, then a table where there is one, then lines about it, then further tables."""
 
     lines: tuple[str, ...]
     table: ScoreTable | None = None
     footnotes: tuple[str, ...] = ()
+    further: tuple[ScoreTable, ...] = ()
 
 
 def translation_report(label: str, split: str, scores: Scores) -> ScoreReport:

@@ -15,7 +15,7 @@ from jumok.lens.axes import date_ticks
 from jumok.lens.figure import FONTS, installed, plain, save_png
 from jumok.lens.forecast_chart import band_name, likely_ways, shown_history, truth_of
 from jumok.lens.forecast_view import ForecastView
-from jumok.texts import localized
+from jumok.texts import localized, localized_word
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -58,16 +58,16 @@ def _against_time(axes: Axes, view: ForecastView, target: int) -> None:
     history, point, truth = view.history[-seen:, target], view.point[:, target], truth_of(view)[:, target]
     last, ahead = history[-1:], np.arange(len(point) + 1)
     before = np.arange(1 - seen, 1)
-    axes.plot(before, history, color=HISTORY, linewidth=1.0, label=localized("history"))
+    axes.plot(before, history, color=HISTORY, linewidth=1.0, label=localized_word("history"))
     for number, (low, high) in enumerate(bands):
         opacity = FAINTEST + (STRONGEST - FAINTEST) * number / max(len(bands) - 1, 1)
-        edges = [np.append(last, view.quantiles[level][:, target]) for level in (low, high)]
-        axes.fill_between(ahead, *edges, color=FORECAST, alpha=opacity, linewidth=0, label=band_name((low, high)))
+        below, above = (np.append(last, view.quantiles[level][:, target]) for level in (low, high))
+        axes.fill_between(ahead, below, above, color=FORECAST, alpha=opacity, linewidth=0, label=band_name((low, high)))
     for way in likely_ways(view):
         axes.plot(ahead, np.append(last, way[:, target]), color=FORECAST, alpha=0.3, linewidth=0.8)
     if np.isfinite(truth).any():
         axes.plot(ahead, np.append(last, truth), color=TRUTH, linewidth=1.0, label=localized("what came"))
-    axes.plot(ahead, np.append(last, point), color=FORECAST, linewidth=1.8, label=localized("forecast"))
+    axes.plot(ahead, np.append(last, point), color=FORECAST, linewidth=1.8, label=localized_word("forecast"))
     axes.axvline(0, color=GREY, linewidth=0.8, linestyle=(0, (2, 2)))
     axes.plot([0], last, marker="o", markersize=4, color=HISTORY)
     if len(view) > view.trained_steps:
@@ -83,7 +83,7 @@ def _against_time(axes: Axes, view: ForecastView, target: int) -> None:
 def _path(axes: Axes, view: ForecastView) -> None:
     """Draw a path seen from above, a metre as long each way; a way is as strong as it is likely."""
     last = view.history[-1:]
-    axes.plot(*view.history.T, color=HISTORY, linewidth=1.2, marker="o", markersize=3, label=localized("history"))
+    axes.plot(*view.history.T, color=HISTORY, linewidth=1.2, marker="o", markersize=3, label=localized_word("history"))
     if view.ways is not None and view.likelihood is not None:
         strongest = float(view.likelihood.max())
         for number, way in enumerate(np.argsort(view.likelihood)[::-1]):
@@ -99,7 +99,7 @@ def _path(axes: Axes, view: ForecastView) -> None:
         )  # fmt: skip
     axes.plot(
         *np.concatenate([last, view.point]).T, color=FORECAST, linewidth=1.6, marker="o", markersize=2.5,
-        label=localized("forecast"),
+        label=localized_word("forecast"),
     )  # fmt: skip
     axes.plot(*last.T, marker="o", markersize=6, color=HISTORY)
     axes.set_aspect("equal", adjustable="datalim")

@@ -98,6 +98,7 @@ class Forecaster(SeriesReader):
         reader = {"steps": StepTokens, "patches": PatchTokens, "variables": VariableTokens}[config.tokens]
         self.reader: StepTokens | PatchTokens | VariableTokens = reader(config, self.head.parameters_of_value)
         self.project = self.reader.project
+        self.head.begin(self.project.bias)
         if config.linear:
             self.register_buffer("ridge_weight", torch.zeros(config.horizon, config.look_back))
             self.register_buffer("ridge_bias", torch.zeros(config.horizon))
@@ -248,7 +249,9 @@ class StepTokens(Reader):
         raw: Tensor = self.project(self.head_dropout(features))
         return raw.view(*raw.shape[:2], self.config.targets, self.parameters_of_value)
 
-    def fed_back(self, past: Tensor, batch: SeriesBatch, given: Tensor | None, point: Callable[[Tensor], Tensor]) -> Tensor:
+    def fed_back(
+        self, past: Tensor, batch: SeriesBatch, given: Tensor | None, point: Callable[[Tensor], Tensor]
+    ) -> Tensor:
         """Return (B, H, V, P), each step from the normed values before it.
 
         They are given (B, H, V) in training; without, point turns raw parameters (B, n, V, P) into them.

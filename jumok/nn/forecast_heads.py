@@ -26,6 +26,7 @@ PointLoss = Literal["mse", "mae", "huber"]
 LEAST_SPREAD = 1e-3  # in units of a window
 LEAST_FREEDOM = 2.1  # below 2 there is no variance
 UNIT = math.log(math.e - 1)  # softplus(UNIT) = 1
+START = 0.5  # how far ways lie apart at first, in units of a window
 HALVINGS = 40  # of an interval in which a quantile is searched
 FARTHEST, CELLS, NEWTONS = 6.0, 60, 4  # of the search for a quantile of Student's t: sinh(6) is 202
 
@@ -35,6 +36,10 @@ class ForecastHead(nn.Module, ABC):
 
     kind: ClassVar[HeadKind]
     parameters_of_value: int  # P
+
+    def begin(self, bias: Tensor) -> None:
+        """Set the bias (… · P) of the last projection, whose weights are zero: to say nothing, or as much as it must."""
+        nn.init.zeros_(bias)
 
     @abstractmethod
     def anchor(self, raw: Tensor, base: Tensor, scale: Tensor) -> Tensor:
@@ -162,6 +167,14 @@ class MixtureHead(ForecastHead):
         super().__init__()
         self.count = ways
         self.parameters_of_value = 3 * ways
+
+    @torch.no_grad()
+    def begin(self, bias: Tensor) -> None:
+        """Let the ways differ, around nothing: were they alike, they would learn alike."""
+        nn.init.zeros_(bias)
+        places = bias.view(-1, self.parameters_of_value)[:, : self.count]
+        places.normal_(std=START)
+        places -= places.mean(dim=1, keepdim=True)
 
     def anchor(self, raw: Tensor, base: Tensor, scale: Tensor) -> Tensor:
         """Return places, spreads and log-weights (B, H, V, 3 K)."""

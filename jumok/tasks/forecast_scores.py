@@ -7,8 +7,8 @@ Everything is compared in transformed units (logarithms where the transform has 
 the same; scores then count in deviations of the training data, or as they are (data.scores).
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -16,48 +16,29 @@ from typing import Any
 import numpy as np
 import torch
 
+from jumok.data.series.dates import shown
 from jumok.data.series.scaling import Scaling
-from jumok.data.series.windows import WindowArrays, Windows
+from jumok.data.series.windows import Windows
 from jumok.errors import DataError
-from jumok.evaluation import forecast_floors as floors
 from jumok.evaluation.copy_test import CopySums
 from jumok.evaluation.diebold_mariano import DieboldMariano, Origins, diebold_mariano
-from jumok.evaluation.forecasts import Mask, Numbers, PerWindow, Said, Tally, Values
+from jumok.evaluation.forecasts import Numbers, PerWindow, Said, Tally
 from jumok.nn.forecast_heads import QuantileHead
 from jumok.nn.model import SeriesReader
 from jumok.tasks.base import Scores
 from jumok.tasks.forecasting import Forecasting
-from jumok.tasks.path_ridge import fit_path_ridge
-from jumok.tasks.ridge import MOST_WINDOWS, Ridge, fit_ridge
 from jumok.tasks.window_batches import batch_of
+from jumok.tasks.window_chunks import Chunk, Ground, chunks
+from jumok.tasks.window_floors import Forecaster, floors_of
 
 # B windows · L look-back · R steps of the past that floors read · H horizon · V targets · Q levels · K ways
 
 LEVELS = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95)  # at which a head with a spread is scored that has none of its own
 WAYS = 20  # the most likely ones of a mixture that count for best of K
-VALUES = 1 << 20  # numbers of an array, about: a bound on memory
-MOST_ROWS = 512  # windows of a chunk
-RESIDUALS = 2048  # training windows on which the ridge regression's errors are measured
 STRETCHES = 5
+ROUNDING = 1e-5  # of a loss: what float32 leaves between two ways to compute the same forecast
 MOST_ORIGINS = 10_000  # that are told one by one
-SEED = 20  # of the directions of turned velocities
 MODEL = "this model"
-
-
-@dataclass(frozen=True)
-class Chunk:
-    """Some windows, as floors and as a model see them."""
-
-    numbers: Numbers  # (B,)
-    series: Numbers  # (B,), stretches of one name being one series
-    past: Values  # (B, R, V) transformed; NaN where missing
-    complete: Values  # (B, R, V) without gaps
-    future: Values  # (B, H, V) transformed; NaN where missing
-    observed: Mask  # (B, H, V)
-    arrays: WindowArrays
-
-
-Forecaster = Callable[[Chunk], Said]
 
 
 def score_forecasts(
@@ -69,9 +50,9 @@ def score_forecasts(
             f"there is no window of {windows.data.look_back} steps in and {windows.data.horizon} out to score; give longer "
             "series, or a run with a shorter look-back and horizon"
         )
-    levels = levels_of(task, model)
-    beside, notes = floors_of(task, windows, levels)
-    ground = Ground.of(windows)
+    levels, train = levels_of(task, model), training_windows(task)
+    ground = Ground.of(windows, train)
+    beside, notes = floors_of(windows, train, ground, levels, told=task.corpora.progress)
     copies = CopySums(horizon=task.data.horizon, steps=task.data.look_back, season=task.data.season)
     forecasters: dict[str, Forecaster] = {MODEL: partial(said_by, model, windows.scaling, levels), **beside}
     tallies = tally(windows, forecasters, ground, levels=levels, copies=copies, progress=progress)
@@ -131,168 +112,12 @@ def said_by(model: SeriesReader, scaling: Scaling, levels: Sequence[float], chun
     return Said(scaling.transformed(head.point(parameters).cpu().numpy(), level), quantiles, ways)
 
 
-def floors_of(
-    task: Forecasting, windows: Windows, levels: Sequence[float] = ()
-) -> tuple[dict[str, Forecaster], list[str]]:
-    """Return what needs no Transformer, by name: repeating first; and what a reader must know of it."""
-    data, ground = windows.data, Ground.of(windows)
-    horizon, season, back = data.horizon, data.season, data.look_back
-    found: dict[str, Forecaster] = {}
-    if data.paths:
-        turns = np.random.default_rng(SEED)
-        found["stay"] = lambda chunk: Said(floors.repeat_last(chunk.complete, horizon))
-        found["constant velocity"] = lambda chunk: Said(floors.constant_velocity(chunk.complete, horizon))
-        found["mean velocity"] = lambda chunk: Said(floors.drift(chunk.complete[:, -back:], horizon))
-        found["constant velocity, turned"] = lambda chunk: Said(
-            floors.constant_velocity(chunk.complete, horizon),
-            ways=floors.turned_velocities(chunk.complete, horizon, floors.draw_turns(turns, len(chunk.numbers))),
-        )
-    else:
-        found["repeat last"] = lambda chunk: Said(floors.repeat_last(chunk.complete, horizon))
-        if season > 1:
-            found["seasonal naive"] = lambda chunk: Said(floors.seasonal_naive(chunk.complete, horizon, season))
-        found["drift"] = lambda chunk: Said(floors.drift(chunk.complete[:, -back:], horizon))
-    if levels:
-        normal, student = floors.normal_draws(levels), floors.student_draws(levels)
-
-        def constant(chunk: Chunk) -> Said:
-            point = floors.repeat_last(chunk.complete, horizon)
-            return Said(point, floors.random_walk(point, ground.deviation[chunk.series], normal))
-
-        def ewma(chunk: Chunk) -> Said:
-            point = floors.repeat_last(chunk.complete, horizon)
-            late = floors.ewma_deviation(chunk.past)
-            late = np.where(np.isfinite(late), late, ground.deviation[chunk.series])
-            return Said(point, floors.random_walk(point, late, student))
-
-        found["constant normal"], found["EWMA, Student-t"] = constant, ewma
+def training_windows(task: Forecasting) -> Windows | None:
+    """Return the training windows; None where their tables are not at hand, as with a model that was sent elsewhere."""
     try:
-        train = task.corpora.train
-        if not len(train):
-            raise DataError("there is no training window")
+        return task.corpora.train
     except DataError:
-        return found, ["the training tables are not there: the ridge regression is left out"]
-    fitting = partial(_told, task, "fitting the ridge regression")
-    if data.paths:
-        joint = fit_path_ridge(paths_of(train), fitting)
-        found["ridge"] = lambda chunk: Said(joint.forecast(chunk.complete[:, -back:]))
-        return found, []
-    ridge = fit_ridge(train, progress=fitting)
-    found["ridge"] = lambda chunk: Said(ridge_point(ridge, chunk, windows.scaling))
-    if levels:
-        spread = residual_deviation(ridge, train)
-
-        def ridge_normal(chunk: Chunk) -> Said:
-            point = ridge_point(ridge, chunk, windows.scaling)
-            return Said(point, floors.around(point, spread, normal))
-
-        found["ridge, normal"] = ridge_normal
-    return found, []
-
-
-def _told(task: Forecasting, what: str, done: int) -> None:
-    task.corpora.progress(what, done)
-
-
-def paths_of(train: Windows) -> Iterator[tuple[Values, Values]]:
-    """Yield positions (n, L, 2) and what came (n, H, 2) of training windows, at even distances where there are very many."""
-    chosen = np.unique(np.linspace(0, len(train) - 1, min(len(train), MOST_WINDOWS)).astype(np.int64))
-    for chunk in chunks(train, Ground.of(train), chosen):
-        yield chunk.complete[:, -train.data.look_back :], np.where(chunk.observed, chunk.future, np.nan)
-
-
-def ridge_point(ridge: Ridge, chunk: Chunk, scaling: Scaling) -> Values:
-    """Return the ridge regression's forecast (B, H, V) in transformed units."""
-    past, observed = (
-        torch.from_numpy(np.ascontiguousarray(each[..., : scaling.targets]))
-        for each in (chunk.arrays.past, chunk.arrays.observed)
-    )
-    return scaling.transformed(ridge.forecast(past, observed, relative=scaling.relative).numpy(), chunk.arrays.level)
-
-
-def residual_deviation(ridge: Ridge, train: Windows) -> Values:
-    """Return the deviation (H, V) of a regression's errors on training windows at even distances."""
-    squares, count = np.zeros((train.data.horizon, len(train.data.targets))), 0.0
-    chosen = np.unique(np.linspace(0, len(train) - 1, RESIDUALS).astype(np.int64))
-    for chunk in chunks(train, Ground.of(train), chosen):
-        error = np.where(chunk.observed, ridge_point(ridge, chunk, train.scaling) - chunk.future, 0.0)
-        squares, count = squares + (error**2).sum(axis=0), count + chunk.observed.sum(axis=0)
-    return np.asarray(np.sqrt(squares / np.maximum(count, 1)))
-
-
-# --- sums over windows
-
-
-@dataclass(frozen=True)
-class Ground:
-    """What is known of each series before the split; of the train split, and where nothing is before it, of all its rows."""
-
-    names: list[str]  # (S,)
-    of_stretch: Numbers  # (K,): which series each stretch of the store belongs to
-    naive: Values  # (S, V): the seasonal naive error, mean absolute; 0 where it is not known
-    deviation: Values  # (S, V) of one step to the next; of all series together where it is not known
-
-    @classmethod
-    def of(cls, windows: Windows) -> "Ground":
-        """Measure the rows of windows' store, block by block."""
-        store, data = windows.store, windows.data
-        numbers = {name: number for number, name in enumerate(dict.fromkeys(store.names))}
-        of_stretch = np.array([numbers[name] for name in store.names], dtype=np.int64)
-        shape = (len(numbers), len(data.targets))
-        naive, naives, squares, steps = (np.zeros(shape) for _ in range(4))
-        season, size = max(data.season, 1), max(VALUES // len(data.targets), 2 * data.season)
-        ends = windows.begin if windows.begin.any() else windows.end
-        for stretch, series in enumerate(of_stretch):
-            first, end = int(store.offsets[stretch]), int(ends[stretch])
-            for begin in range(0, end, size):
-                reach = min(begin, season)
-                rows = transformed(
-                    store.values[first + begin - reach : first + min(begin + size, end)], data.transform, shape[1]
-                )
-                change = np.abs(rows[season:] - rows[:-season]) if len(rows) > season else rows[:0]
-                step = np.diff(rows[max(reach - 1, 0) :], axis=0)
-                naive[series] += np.nansum(change, axis=0)
-                naives[series] += (~np.isnan(change)).sum(axis=0)
-                squares[series] += np.nansum(step**2, axis=0)
-                steps[series] += (~np.isnan(step)).sum(axis=0)
-        together = np.sqrt(squares.sum(axis=0) / np.maximum(steps.sum(axis=0), 1))
-        return cls(
-            list(numbers),
-            of_stretch,
-            naive / np.maximum(naives, 1),
-            np.where(steps > 0, np.sqrt(squares / np.maximum(steps, 1)), together),
-        )
-
-
-def transformed(rows: Values, transform: str, targets: int) -> Values:
-    """Return the targets (…, V) of rows (…, C): their logarithms where the transform has some."""
-    values = np.array(rows[..., :targets], dtype=np.float64)
-    if transform in ("log", "log-return"):
-        with np.errstate(invalid="ignore", divide="ignore"):
-            values = np.log(values)
-        values[~np.isfinite(values)] = np.nan
-    return values
-
-
-def chunks(windows: Windows, ground: Ground, numbers: Numbers | None = None, width: int = 1) -> Iterator[Chunk]:
-    """Yield windows in their order, or those of some numbers; width is how many numbers are said of a value."""
-    data, store = windows.data, windows.store
-    before = max(data.look_back, data.season, floors.EWMA_STEPS)
-    targets = len(data.targets)
-    rows = max(min(VALUES // ((before + data.horizon * width) * targets), MOST_ROWS), 1)
-    numbers = np.arange(len(windows)) if numbers is None else numbers
-    for first in range(0, len(numbers), rows):
-        some = numbers[first : first + rows]
-        stretch, row = windows.locate(some)
-        places = row[:, None] + np.arange(-before, data.horizon)  # (B, R + H)
-        read = store.values[store.offsets[stretch][:, None] + np.maximum(places, 0)]
-        values = transformed(read, data.transform, targets)
-        values[places < 0] = np.nan
-        arrays = windows.arrays(some)
-        past, future = values[:, :before], values[:, before:]
-        complete = floors.carried(past, windows.scaling.mean[:targets])
-        observed = arrays.future_observed & ~np.isnan(future)
-        yield Chunk(some, ground.of_stretch[stretch], past, complete, future, observed, arrays)
+        return None
 
 
 def tally(
@@ -311,10 +136,10 @@ def tally(
         name: Tally(len(windows), unit=unit, scale=ground.naive, horizon=data.horizon, levels=levels, paths=data.paths)
         for name in forecasters
     }
-    for chunk in chunks(windows, ground, width=max(len(levels), WAYS if data.paths else 1)):
+    for chunk in chunks(windows, width=max(len(levels), WAYS if data.paths else 1)):
         for place, (name, forecaster) in enumerate(forecasters.items()):
             said = forecaster(chunk)
-            found[name].add(chunk.numbers, chunk.series, chunk.future, chunk.observed, said)
+            found[name].add(chunk.numbers, ground.of_stretch[chunk.stretch], chunk.future, chunk.observed, said)
             if not place and copies is not None:
                 past, future, point = (
                     each / windows.scaling.units
@@ -336,7 +161,9 @@ def first_dates(windows: Windows) -> Numbers:
 
 def compare_losses(one: PerWindow, other: PerWindow, origins: Origins, horizon: int) -> dict[str, Any]:
     """Return the skill of one against the other, and the test of Diebold and Mariano."""
-    test: DieboldMariano = diebold_mariano(origins.differences(one, other), horizon)
+    test: DieboldMariano = diebold_mariano(
+        origins.differences(one, other), horizon, rounding=ROUNDING * max(one.mean, other.mean)
+    )
     skill = 1 - one.mean / other.mean if other.mean else None
     return {"skill": skill, "statistic": test.statistic, "p": test.p, "lag": test.lag, "better": test.better}
 
@@ -370,8 +197,8 @@ def stretches(
         mine, floor = (PerWindow(loss.total[inside], loss.count[inside]).mean for loss in (own.losses[score], best))
         found.append(
             {
-                "from": date_text(int(origins.dates[begin]), windows.store.date_kind),
-                "to": date_text(int(origins.dates[end - 1]), windows.store.date_kind),
+                "from": shown(int(origins.dates[begin]), windows.store.date_kind),
+                "to": shown(int(origins.dates[end - 1]), windows.store.date_kind),
                 "windows": int(inside.sum()),
                 score: mine,
                 "floor": floor,
@@ -389,16 +216,8 @@ def by_origin(
         return {}
     best = best_floor(score, tallies)
     return {
-        "origin": [date_text(int(date), windows.store.date_kind) for date in origins.dates],
+        "origin": [shown(int(date), windows.store.date_kind) for date in origins.dates],
         "values": origins.sums(own.losses[score].count).astype(int).tolist(),
         MODEL: origins.sums(own.losses[score].total).tolist(),
         best: origins.sums(tallies[best].losses[score].total).tolist(),
     }
-
-
-def date_text(date: int, kind: str) -> str:
-    """Return a date of a store as people write it."""
-    if kind != "date":
-        return str(date)
-    text = str(np.datetime64(date, "us").astype("datetime64[s]"))
-    return text.removesuffix("T00:00:00").replace("T", " ").removesuffix(":00")

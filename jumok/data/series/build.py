@@ -125,6 +125,7 @@ def build_store(
     """
     width = len(data.targets) + len(data.past) + len(data.known) + 2 * len(data.calendar)
     before = {} if history is None else {name: k for k, name in enumerate(history.names)}  # the last stretch of each
+    notes: list[str] = []
     with Gathered(folder, width) as gathered:
         book = Book(gathered, data)
         reader = DateReader(str(data.date)) if data.date != "" else None
@@ -138,7 +139,14 @@ def build_store(
         if history is not None:
             _refuse_overlap(gathered, history, before, tables[0].path)
             _add_history(gathered, history, before, look_back)
-        offsets, notes = gathered.put_in_order()
+            unknown = [name for name in gathered.names if name not in before]
+            if unknown:
+                notes.append(
+                    f"{counted(len(unknown), 'series', 'series')} that the training tables lack, such as {unknown[0]!r}: "
+                    "what comes before a window is in their own rows only"
+                )
+        offsets, told = gathered.put_in_order()
+        notes += told
     if reader and reader.zones:
         notes.append(f"dates have time zones ({', '.join(sorted(reader.zones))}); they are kept in UTC")
     names, statics = gathered.names, book.statics
@@ -199,7 +207,7 @@ def _add(
                 0 if k is None or history is None else int(history.dates[history.offsets[k + 1] - 1]) + 1
             )
         gathered.begins += [0] * (len(gathered.names) - len(gathered.begins))
-        dates = grouped_ranks(series, np.add(gathered.begins, gathered.counts))
+        dates = grouped_ranks(series, np.array(gathered.begins) + np.array(gathered.counts))
     values = np.empty((len(lines), gathered.columns))
     chosen = [*data.targets, *data.past, *data.known]
     for place, (column, found) in enumerate(zip(chosen, cells, strict=True)):

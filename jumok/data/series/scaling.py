@@ -76,7 +76,8 @@ class Scaling:
     def transformed(self, forecast: ArrayLike, level: ArrayLike) -> Values:
         """Return a forecast (…, H, V) from a level (…, V) in transformed units: of logarithms where there are some."""
         found: Values = np.asarray(forecast, dtype=np.float64) * self.units + self.mean[: self.targets]
-        return found + np.asarray(level)[..., None, :]
+        found += np.asarray(level)[..., None, :]
+        return found
 
 
 def last_observed(values: Values) -> Values:
@@ -123,6 +124,8 @@ def measure(
         squares[:targets] += count[:targets] * mean[:targets] ** 2
         mean[:targets] = 0.0
     deviation = np.sqrt(squares / np.maximum(count, 1))
+    if data.paths:  # one unit for x and y, or a turned path would be another one
+        deviation[:targets] = np.sqrt((deviation[:targets] ** 2).mean())
     deviation[deviation <= 1e-12 * np.maximum(np.abs(mean), 1.0)] = 1.0
     if data.scale == "none":
         mean, deviation = np.zeros(width), np.ones(width)

@@ -64,6 +64,7 @@ class SeriesCorpora(Corpora[SeriesData, Windows]):
         data = self.resolved
         store, begin, end = self._rows("train")
         if not data.mean:
+            refuse_no_logarithm(store, begin, end, data)
             mean, deviation = measure(store, begin, end, data)
             facts = measure_static([text for text, rows in zip(store.static_texts, end, strict=True) if rows], data)
             data = data.model_copy(
