@@ -83,6 +83,7 @@ def _describe(look: ForecastLook, packing: Packing) -> dict[str, Any]:
         "dates": view.history_labels,
         "ahead": view.labels,
         "trained": view.trained_steps,
+        "warnings": look.attention.warnings if look.attention else (),
         "marks": look.marks,
         "history": packed(view.history),
         "point": packed(view.point),

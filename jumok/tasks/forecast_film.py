@@ -64,7 +64,7 @@ class ForecastCamera:
         forecast = windows.scaling.undo(point, arrays.level)[0, :, target]
         shown = [filmed(found) for found in maps]
         return Shot(
-            " · ".join(filter(None, [name, str(column), f"step {row + 1:,}"])),
+            " · ".join(filter(None, [name, str(column), f"{row + 1:,}"])),
             drawn_line(came, came),
             drawn_line(forecast, came),
             tuple(shown),

@@ -30,7 +30,8 @@ function start(data, arrays) {
   };
   const hasEnd = data.probes.some(({ sides }) => sides.some(({ labels }) => labels.includes("[END]")));
   const charts = makeCharts(data, {
-    steps, go: (step) => go(nearest(steps, step)), measures: measuresOf().filter(({ name }) => hasEnd || name !== "end"),
+    steps, go: (step) => go(nearest(steps, step)),
+    measures: measuresOf().filter(({ name }) => hasEnd || name !== "end"), // a forecast has no end token
   });
   const change = () => {
     const { run, selection, settings } = state, step = steps[frame];
