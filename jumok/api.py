@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from jumok.lens.figure import check_can_draw
     from jumok.lens.film import Film
     from jumok.lens.film_page import make_film_page
+    from jumok.lens.forecast_look import ForecastLook
+    from jumok.lens.forecast_page import make_forecast_page
     from jumok.lens.html import Page, make_page
     from jumok.lens.image_page import make_image_page
     from jumok.predictors.alignment import Alignment, alignment_of
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from jumok.predictors.explanation import Explanation, HeadWorth, TokenChoice, TokenWorth
     from jumok.predictors.filler import Filler, Filling
     from jumok.predictors.forecast import Forecast, Forecasts
+    from jumok.predictors.forecast_explanation import ForecastExplanation, Looked
     from jumok.predictors.forecaster import SeriesForecaster
     from jumok.predictors.image_classifier import ImageClassifier
     from jumok.predictors.image_explanation import ImageExplanation
@@ -76,6 +79,8 @@ __all__ = [
     "Film",
     "Forecast",
     "ForecastComparison",
+    "ForecastExplanation",
+    "ForecastLook",
     "ForecastResult",
     "Forecasts",
     "HeadWorth",
@@ -84,6 +89,7 @@ __all__ = [
     "Job",
     "LoadOptions",
     "Look",
+    "Looked",
     "Notice",
     "Page",
     "Predictor",
@@ -110,6 +116,7 @@ __all__ = [
     "load_for",
     "make_caption_page",
     "make_film_page",
+    "make_forecast_page",
     "make_image_page",
     "make_page",
     "name_runs",
@@ -131,6 +138,8 @@ _HOMES = {
     "jumok.lens.figure": ("check_can_draw",),
     "jumok.lens.film": ("Film",),
     "jumok.lens.film_page": ("make_film_page",),
+    "jumok.lens.forecast_look": ("ForecastLook",),
+    "jumok.lens.forecast_page": ("make_forecast_page",),
     "jumok.lens.html": ("Page", "make_page"),
     "jumok.lens.image_page": ("make_image_page",),
     "jumok.predictors.alignment": ("Alignment", "alignment_of"),
@@ -142,6 +151,7 @@ _HOMES = {
     "jumok.predictors.explanation": ("Explanation", "HeadWorth", "TokenChoice", "TokenWorth"),
     "jumok.predictors.filler": ("Filler", "Filling"),
     "jumok.predictors.forecast": ("Forecast", "Forecasts"),
+    "jumok.predictors.forecast_explanation": ("ForecastExplanation", "Looked"),
     "jumok.predictors.forecaster": ("SeriesForecaster",),
     "jumok.predictors.image_classifier": ("ImageClassifier",),
     "jumok.predictors.image_explanation": ("ImageExplanation",),

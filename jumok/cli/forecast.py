@@ -9,6 +9,7 @@ import typer
 
 from jumok.cli.display import bar, error_console, print_table, run_folders, say, standard_console, warn_on
 from jumok.cli.lines import output
+from jumok.cli.look_page import check_can_write, save_page
 
 if TYPE_CHECKING:
     from jumok.api import Forecast, Forecasts
@@ -36,6 +37,10 @@ def forecast(
         None, "--csv", help="Write a table to this file: series, date, target, point, quantiles."
     ),
     png: Path | None = typer.Option(None, "--png", help="Draw it to this file."),
+    html: Path | None = typer.Option(
+        None, "--html", help="Write a page to this one file; of one series, with where the model looked."
+    ),
+    open_page: bool = typer.Option(False, "--open", help="Open the page in the browser."),
     checkpoint: str = typer.Option("best", "--checkpoint", help="best, last or step-N."),
     as_json: bool = typer.Option(False, "--json", help="Print a JSON object for each series."),
 ) -> None:
@@ -51,6 +56,8 @@ def forecast(
 
     Example: [bold]jumok forecast runs/etth1-forecaster table.csv --at "2017-12-01 00:00" --png forecast.png[/bold] (beside what came)
 
+    Example: [bold]jumok forecast runs/etth1-forecaster new.csv --open[/bold] (a page: point at a step, and see where it looked)
+
     As a filter: [bold]jumok forecast runs/etth1-forecaster < new.csv > forecast.csv[/bold]
     """  # fmt: skip
     from jumok import api
@@ -58,12 +65,15 @@ def forecast(
     levels = _levels(quantiles)
     if png is not None:
         api.check_can_draw(png)
+    if html is not None:
+        check_can_write(html)
     forecaster = api.load_for(api.SeriesForecaster, run, api.LoadOptions(checkpoint=checkpoint))
-    drawn = sys.stdout.isatty() and not as_json and csv_file is None and png is None
-    console = error_console()
+    console, given = error_console(), _standard_input() if table == "-" else table
+    shown = html is not None or open_page
+    elsewhere = shown or csv_file is not None or png is not None
     with bar(console, "forecasting", None) as advance:
         found = forecaster.forecast(
-            _standard_input() if table == "-" else table,
+            given,
             steps=steps,
             quantiles=levels,
             series=series,
@@ -77,12 +87,20 @@ def forecast(
     if png is not None:
         left = found.save_png(png)
         say(f"image: {png}" + (f" ({left:,} further charts found no room; --series chooses)" if left else ""))
+    if shown:
+        looked = len(found) == 1 and steps in (0, forecaster.data.horizon)  # else there is no one window to look into
+        page = (
+            forecaster.explain(given, at=at, series=found[0].series, quantiles=levels).page()
+            if looked
+            else found.page()
+        )
+        save_page(page, html, opened=open_page)
     if as_json:
         for one in found:
             typer.echo(json.dumps(one.to_dict(), ensure_ascii=False))
-    elif drawn:
+    elif not elsewhere and sys.stdout.isatty():
         _draw(found)
-    elif csv_file is None and png is None:
+    elif not elsewhere:
         _write(found, None)
 
 
@@ -107,8 +125,8 @@ def _standard_input() -> bytes:
 def _write(found: "Forecasts", path: Path | None) -> None:
     """Write all forecasts as one CSV."""
     with output(path, "--csv") as write:
-        for line in found.csv_lines():
-            write(line)
+        for part in found.csv_parts():
+            write(part)
 
 
 def _draw(found: "Forecasts") -> None:
@@ -120,31 +138,29 @@ def _draw(found: "Forecasts") -> None:
         if not charts:
             break
         if one.series:
-            console.print(one.series, style="bold underline")
+            console.print(one.series, style="bold")
         for chart in charts:
             console.print(chart, soft_wrap=True)
         _print_numbers(one)
         room -= len(charts)
     if left > 0:
-        say(f"{left:,} further charts; --series chooses, --csv, --png and --json have more")
+        say(f"{left:,} further charts; --series chooses, --csv, --png and --html have more")
 
 
 def _print_numbers(one: "Forecast") -> None:
     """Print the first steps of a forecast."""
     from rich.table import Table
 
-    from jumok.texts import localized_word
-
     names = one.targets[:MOST_TARGETS]
     bands = one.bands()
-    table = Table(localized_word("date"), *names, box=None, padding=(0, 2), title_justify="left")
+    table = Table("date", *names, box=None, padding=(0, 2))
     for column in table.columns[1:]:
         column.justify = "right"
     for step, label in enumerate(one.labels[:MOST_STEPS]):
         cells = []
         for place in range(len(names)):
             band = [f"{one.quantiles[level][step, place]:,.5g}" for level in bands[0]] if bands else []
-            cells.append(f"{one.point[step, place]:,.5g}" + (f" ({band[0]} to {band[1]})" if band else ""))
+            cells.append(f"{one.point[step, place]:,.5g}" + (f" ({band[0]} … {band[1]})" if band else ""))
         table.add_row(label, *cells)
     print_table(table, as_given=names)
     further = len(one) - MOST_STEPS

@@ -1,4 +1,4 @@
-"""`jumok look`: see where a model looked while it wrote, filled in masks or named a class, of a text or an image."""
+"""`jumok look`: see where a model looked while it wrote, filled in masks, named a class or forecast."""
 
 from pathlib import Path
 
@@ -14,22 +14,31 @@ def look(
         ...,
         metavar="RUN... TEXT",
         help="A run's folder, or several to compare; then the text (to translate, to write on from, with [MASK]s, to "
-        "classify) or the image (none with --film).",
+        "classify), the image or the table of series (none with --film).",
         autocompletion=run_folders,
     ),
     to: str = typer.Option("", "--to", help="The target language of a run that has several."),
     target: str | None = typer.Option(
         None,
         "--target",
-        help="Look at this instead of the model's own: a translation, a continuation, a class, a caption.",
+        help="Look at this instead of the model's own: a translation, a continuation, a class, a caption; of a "
+        "forecaster the column to look at.",
     ),
     kind: str = typer.Option(
-        "", "--kind", help="cross or recurrent (output looks at source: the default), encoder, decoder; window (Swin)."
+        "",
+        "--kind",
+        help="cross or recurrent (output looks at source: the default), encoder, decoder; window (Swin); occlusion "
+        "(forecasts: what changes without a stretch of the past).",
     ),
     layer: int | None = typer.Option(
         None, "--layer", min=1, help="One layer, counted from 1; the mean of all otherwise, of an image their rollout."
     ),
     head: int | None = typer.Option(None, "--head", min=1, help="One head, counted from 1; the mean of all otherwise."),
+    at: str = typer.Option(
+        "", "--at", help="Forecasts: the last date or step that is known; by default the table's last."
+    ),
+    series: str = typer.Option("", "--series", help="Forecasts: which series of a table that has several."),
+    step: int = typer.Option(1, "--step", min=1, help="Forecasts: the step ahead whose look is shown."),
     words: bool | None = typer.Option(
         None,
         "--words/--subwords",
@@ -57,7 +66,7 @@ def look(
     """Draw the attention of an answer: one line per token that looks, one column per token looked at. Of an image (ViT, Swin): a heat map; of a captioner: one map per word.
 
     The run decides what is done with the text: it is translated, written on from, classified, or its [MASK]s are filled.
-    An image is classified or described.
+    An image is classified or described; a table of series is forecast, and --step chooses the step that looks back.
     With --open or --html it is a page: point at a word, or at a patch of the image, and see where it looks.
 
     Example: [bold]jumok look runs/dates-transformer "2026년 11월 15일"[/bold]
@@ -84,11 +93,14 @@ def look(
 
     Example: [bold]jumok look runs/flickr8k-attend dog.jpg --png dog-words.png[/bold] (a caption, word by word over its image)
 
+    Example: [bold]jumok look runs/etth1-steps table.csv --at "2017-12-01 00:00" --step 24[/bold] (what the forecast looked at)
+
     Example: [bold]jumok look runs/shapes-attend runs/shapes-caption image.png --open[/bold] (point at a word, or at a place)
     """  # fmt: skip
     from jumok import api
     from jumok.cli.look_caption import look_at_caption
     from jumok.cli.look_film import look_at_film
+    from jumok.cli.look_forecast import Window, look_at_forecast
     from jumok.cli.look_image import look_at_image
     from jumok.cli.look_page import Wanted, check_can_write
     from jumok.cli.look_text import look_at_text
@@ -102,7 +114,7 @@ def look(
     if film:
         if len(given) > 1:
             raise ConfigError(f"--film is of one run and needs no text, '{given[1]}' is given: jumok look RUN --film")
-        if to or target is not None or kind or importance or decoding or png is not None or as_json:
+        if to or target is not None or kind or importance or decoding or png is not None or as_json or at or series:
             raise ConfigError(
                 "--film goes with --html, --open, --words, --layer and --head only: its sentences are kept by training"
             )
@@ -119,7 +131,7 @@ def look(
     named = dict(zip(names, runs, strict=True))
     predictors = [api.predictor_class_of(run) for run in runs]
     if len({one.explains for one in predictors} - {""}) > 1:
-        raise ConfigError("some of the runs name or describe images and some do not; look at one kind at a time")
+        raise ConfigError("the runs are of different kinds (text, images, series); look at one kind at a time")
     if len({one.verb for one in predictors}) > 1:
         verbs = ", ".join(dict.fromkeys(one.verb for one in predictors))
         raise ConfigError(f"the runs are for different commands ({verbs}); look at one kind at a time")
@@ -134,6 +146,16 @@ def look(
         as_json=as_json,
         matrices=matrices or None,
     )
+    if predictors[0].explains == "series":
+        if to or decoding or importance or words is not None or matrices:
+            raise ConfigError(
+                "--to, --importance, --words, --matrices and the options of decoding are for text; of a table there are --at, "
+                "--series, --step and --target"
+            )
+        look_at_forecast(named, text, wanted, Window(at, series, step, target or ""))
+        return
+    if at or series or step > 1:
+        raise ConfigError("--at, --series and --step are for runs that forecast; leave them out")
     if predictors[0].explains == "image":
         if to or target is not None or decoding or importance or words is not None:
             raise ConfigError("--to, --target, --importance, --words and the options of decoding are for text")

@@ -34,14 +34,15 @@ def _tell(film: "Film", *, layer: int | None, head: int | None) -> None:
     console, last = standard_console(), film.frames[-1].shots[0]
     reference = f"{localized_word('reference')}: {one_line(last.reference)}"
     console.print(f"{one_line(last.source)}\n{reference}\n", soft_wrap=True)
-    measured = "words apart" if last.image else "on the end token"
+    tells_apart = bool(last.image) or last.answer_is == "forecast"
+    measured = "words apart" if last.image else "steps apart" if tells_apart else "on the end token"
     table = Table("step", film.score, "spread", measured, last.answer_is, box=None, pad_edge=False)
     for column in table.columns[:-1]:
         column.justify = "right"
     for frame in film.frames:
         shot, scores = frame.shots[0], film.scores.get(frame.step, {})
         score = f"{scores[film.score]:.2f}" if film.score in scores else "–"
-        figure = f"{shot.apart:.2f}" if last.image else f"{shot.on_end:.1%}"
+        figure = f"{shot.apart:.2f}" if tells_apart else f"{shot.on_end:.1%}"
         table.add_row(f"{frame.step:,}", score, f"{shot.entropy:.2f}", figure, one_line(shot.translation))
     print_table(table)
     found: api.Alignment | api.WordHeat = api.alignment_of(last.record, layer=layer, head=head)
@@ -51,5 +52,7 @@ def _tell(film: "Film", *, layer: int | None, head: int | None) -> None:
     console.print(found.draw(colour=console.is_terminal), soft_wrap=True)
     if (count := len(film.frames[-1].shots)) > 1 and last.image:
         say(f"This is the first of {count} images; --open or --html FILE shows all.")
+    elif count > 1 and tells_apart:
+        say(f"This is the first of {count} windows; --open or --html FILE shows all.")
     elif count > 1:
         say(f"This is the first of {count} sentences; --open or --html FILE shows all.")

@@ -34,7 +34,9 @@ def train(
         job = api.prepare_job(recipe, data=data, out=out, overrides=overrides, resume=resume, progress=progress)
     if not job.train(console):
         raise typer.Exit(130)  # as a shell reports Ctrl-C, so that a script does not go on with half a model
-    verb = predictor_class(job.recipe.task).verb
-    use = f'jumok {verb} {quote(str(job.folder))} "…"' if verb else f"jumok.load({str(job.folder)!r}), in Python"
-    say(f"Use it:    {use}")
-    say(f"Score it:  jumok evaluate {quote(str(job.folder))}")
+    predictor, folder = predictor_class(job.recipe.task), quote(str(job.folder))
+    if predictor.verb:
+        say(f"Use it:    jumok {predictor.verb} {folder} {predictor.example}")
+    else:
+        say(f"Use it:    jumok.load({str(job.folder)!r}), in Python")
+    say(f"Score it:  jumok evaluate {folder}")

@@ -26,7 +26,7 @@ class Shot:
     source_words: tuple[int, ...] = ()  # the word of each key, its end included
     reference_words: tuple[int, ...] = ()  # the word of each query
     sides: tuple[str, str] = ("reference", "source")  # what queries and keys are
-    answer_is: str = "translation"  # or a filling, a continuation, a class, a caption
+    answer_is: str = "translation"  # or a filling, a continuation, a class, a caption, a forecast
     image: str = ""  # what a captioner described, as a data URL
 
     @property

@@ -24,6 +24,8 @@ FOOTERS = {
     "filling": "the same texts at every step; the heading is how the model filled the masks at that step",
     "caption": "while it learnt, the model was shown the reference, so that the words stay the same; "
     "the heading is the model's own caption at that step",
+    "forecast": "the same windows at every step; the heading is the forecast of the last variable at that step, drawn at "
+    "the heights of what came",
     "class": "the same texts at every step; the heading is the class that the model named at that step",
 }
 

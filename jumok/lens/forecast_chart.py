@@ -14,7 +14,7 @@ from rich.text import Text
 from jumok.lens.axes import Values, round_ticks, tick_labels, value_range
 from jumok.lens.forecast_view import ForecastView
 from jumok.lens.terminal import Drawing
-from jumok.texts import localized
+from jumok.texts import localized, localized_word
 
 PIPE, WIDEST, NARROWEST = 80, 132, 30  # columns: where the output is no terminal; at most; at least
 ROWS, PATH_ROWS = 10, 18  # lines of a chart, and at most of one of a path
@@ -59,7 +59,7 @@ class Canvas:
     def line(self, across: Values, down: Values, layer: int) -> None:
         """Draw a line through places in dots, broken where one is NaN."""
         places = np.stack([across, down], axis=1)
-        there = ~np.isnan(places).any(axis=1)
+        there = np.isfinite(across + down)
         for number in np.flatnonzero(there).tolist():
             here = places[number]
             after = places[number + 1] if number + 1 < len(places) and there[number + 1] else here
@@ -196,15 +196,18 @@ def band_name(band: tuple[float, float]) -> str:
 def heading_of(name: str, view: ForecastView, width: int) -> Text:
     """Return the first line: what is drawn, and what its colours mean."""
     words = Text()
-    there = {TRUTH: bool(np.isfinite(truth_of(view)).any()), WAY: view.ways is not None}
-    for layer, word in ((HISTORY, "history"), (FORECAST, "forecast"), (TRUTH, "what came"), (WAY, "ways it may go")):
-        if there.get(layer, True):
-            words.append("   ⣀⡠ ", style=STYLES[layer]).append(localized(word), style=FAINT)
+    meanings = {HISTORY: localized_word("history"), FORECAST: localized_word("forecast")}
+    if np.isfinite(truth_of(view)).any():
+        meanings[TRUTH] = localized("what came")
+    if view.ways is not None:
+        meanings[WAY] = localized("ways it may go")
+    for layer, meaning in meanings.items():
+        words.append("   ⣀⡠ ", style=STYLES[layer]).append(meaning, style=FAINT)
     if (bands := view.bands()) and not view.paths:
         words.append(f"   {SHADE}{SHADE} ", style=BAND).append(band_name(bands[0]), style=FAINT)
     room = max(width - words.cell_len, 8)
-    heading = Text(name if cell_len(name) <= room else set_cell_size(name, room - 1) + "…", style="bold")
-    return heading.append_text(words).append("\n")
+    fitting = name if cell_len(name) <= room else set_cell_size(name, room - 1) + "…"
+    return Text().append(fitting, style="bold").append_text(words).append("\n")
 
 
 def framed(canvas: Canvas, heading: Text, ticks: Sequence[float], down: Values, below: dict[int, str]) -> Text:

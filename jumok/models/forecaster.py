@@ -249,7 +249,9 @@ class StepTokens(Reader):
         raw: Tensor = self.project(self.head_dropout(features))
         return raw.view(*raw.shape[:2], self.config.targets, self.parameters_of_value)
 
-    def fed_back(self, past: Tensor, batch: SeriesBatch, given: Tensor | None, point: Callable[[Tensor], Tensor]) -> Tensor:
+    def fed_back(
+        self, past: Tensor, batch: SeriesBatch, given: Tensor | None, point: Callable[[Tensor], Tensor]
+    ) -> Tensor:
         """Return (B, H, V, P), each step from the normed values before it.
 
         They are given (B, H, V) in training; without, point turns raw parameters (B, n, V, P) into them.

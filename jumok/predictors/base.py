@@ -57,8 +57,9 @@ class Predictor(ABC, Generic[TaskT, ModelT, StoreT]):
     """Answer new inputs with a run's weights."""
 
     verb: ClassVar[str] = ""  # the command that uses it
+    example: ClassVar[str] = '"…"'  # what that command is given
     source_is: ClassVar[str] = ""  # what --source of an evaluation is, where it stands alone
-    explains: ClassVar[Literal["", "text", "image", "caption"]] = (
+    explains: ClassVar[Literal["", "text", "image", "caption", "series"]] = (
         ""  # what `jumok look` shows the attention of; "": nothing
     )
 

@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,13 +11,18 @@ import numpy as np
 
 from jumok.lens.forecast_chart import draw_forecast
 from jumok.lens.forecast_figure import save_forecasts
+from jumok.lens.forecast_look import ForecastLook
+from jumok.lens.forecast_page import make_forecast_page
 from jumok.lens.forecast_svg import forecast_svg
 from jumok.lens.forecast_view import ForecastView, Values
+from jumok.lens.html import Page
 from jumok.lens.terminal import Drawing
+from jumok.texts import localized
 
 # L steps of history · H steps ahead · V targets · K ways
 
 MOST_SHOWN = 4  # charts of a notebook's cell
+MOST_ON_PAGE = 50  # series
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -73,19 +78,29 @@ class Forecast(ForecastView):
 
 
 class Forecasts(list[Forecast]):
-    """The forecasts of some series; in a notebook, the charts of the first."""
+    """The forecasts of some series by one run; in a notebook, the charts of the first."""
 
-    def csv_lines(self) -> Iterator[str]:
-        """Yield the lines of one long table in CSV."""
-        if self:
-            yield _csv_line(self[0].headings)
-        for one in self:
-            yield from map(_csv_line, one.rows())
+    def __init__(self, forecasts: Iterable[Forecast] = (), *, run: str = "", season: int = 0) -> None:
+        """Take forecasts, the name of their run and the steps of a season."""
+        super().__init__(forecasts)
+        self.run, self.season = run, season
+
+    def page(self, *, lang: str | None = None) -> Page:
+        """Return the page of the first forecasts; SeriesForecaster.explain adds where the model looked."""
+        looks = [ForecastLook(self.run, one, season=self.season) for one in self[:MOST_ON_PAGE]]
+        return make_forecast_page(looks, lang=lang)
+
+    def csv_parts(self) -> Iterator[str]:
+        """Yield one long table in CSV, series by series: series, date, target, point, quantiles."""
+        for number, one in enumerate(self):
+            file = io.StringIO()
+            csv.writer(file, lineterminator="\n").writerows([*([] if number else [one.headings]), *one.rows()])
+            yield file.getvalue()
 
     def save_csv(self, path: str | Path) -> None:
-        """Write one long table: series, date, target, point, quantiles."""
-        with Path(path).open("w", encoding="utf-8", newline="") as file:
-            file.writelines(self.csv_lines())
+        """Write one long table in CSV."""
+        with Path(path).open("w", encoding="utf-8") as file:
+            file.writelines(self.csv_parts())
 
     def save_png(self, path: str | Path) -> int:
         """Draw the charts of the first series and targets (extra `plot`); return how many found no room."""
@@ -95,13 +110,8 @@ class Forecasts(list[Forecast]):
         charts = [(one, place) for one in self for place in range(1 if one.paths else len(one.targets))]
         shown = "".join(forecast_svg(one, place) for one, place in charts[:MOST_SHOWN])
         left = len(charts) - MOST_SHOWN
-        return f"<div>{shown}{f'<p>and {left:,} more</p>' if left > 0 else ''}</div>"
-
-
-def _csv_line(cells: list[Any]) -> str:
-    file = io.StringIO()
-    csv.writer(file, lineterminator="\n").writerow(cells)
-    return file.getvalue()
+        more = localized(f"and {left:,} more charts") if left > 0 else ""
+        return f"<div>{shown}<p>{more}</p></div>"
 
 
 def number(value: float) -> float | None:

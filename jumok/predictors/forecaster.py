@@ -21,6 +21,8 @@ from jumok.nn.model import SeriesReader
 from jumok.nn.threads import one_thread_for
 from jumok.predictors.base import Advance, ModelPredictor, Notice, Warn, ignore_notice, ignore_progress
 from jumok.predictors.forecast import Forecast, Forecasts
+from jumok.predictors.forecast_explaining import explain_forecast
+from jumok.predictors.forecast_explanation import ForecastExplanation
 from jumok.predictors.given_table import GivenTable, read_given
 from jumok.predictors.rolling import Rolled, Roller
 from jumok.tasks.base import Scores
@@ -49,6 +51,8 @@ class SeriesForecaster(ModelPredictor[Forecasting, SeriesReader, Windows]):
     """Forecast the series of a table with a run's weights."""
 
     verb = "forecast"
+    example = "table.csv"
+    explains = "series"
     source_is = "here the table of --source is scored alone"
 
     @property
@@ -83,7 +87,7 @@ class SeriesForecaster(ModelPredictor[Forecasting, SeriesReader, Windows]):
             warn(Notice(None, note))
         starts = self._starts(given, [series] if isinstance(series, str) else series, at=at, steps=steps, warn=warn)
         self._tell(given, starts, steps, warn)
-        roller, found = Roller(self.model, data), Forecasts()
+        roller, found = Roller(self.model, data), Forecasts(run=self.run.folder.name, season=data.season)
         at_once = roller.at_once(steps, len(levels))
         for first in range(0, len(starts), at_once):
             some = starts[first : first + at_once]
@@ -99,13 +103,55 @@ class SeriesForecaster(ModelPredictor[Forecasting, SeriesReader, Windows]):
             progress(len(some))
         return found
 
+    def explain(
+        self,
+        table: GivenTable,
+        *,
+        at: str = "",
+        series: str = "",
+        quantiles: Sequence[float] | None = None,
+        occlude: bool = True,
+        stretch: int = 0,
+        warn: Warn = ignore_notice,
+    ) -> ForecastExplanation:
+        """Return the forecast of one series of a table, and where the model looked in the past.
+
+        at is the last date or step number that is taken for known; series names one of several. occlude also tells how
+        the forecast changes when stretches of so many steps are taken for missing (0: as the model cuts the past).
+        """
+        data, levels, given = self.data, self._levels(quantiles), read_given(table, self.data)
+        for note in given.notes:
+            warn(Notice(None, note))
+        names = list(dict.fromkeys(given.store.names))
+        if not series and len(names) > 1:
+            some = ", ".join(names[:3])
+            raise ConfigError(f"the table has {len(names):,} series, and one is looked at: --series NAME ({some}, …)")
+        [start] = self._starts(given, [series] if series else [], at=at, steps=data.horizon, warn=warn)
+        self._tell(given, [start], data.horizon, warn)
+        history, static = self._history(given, start), given.store.static[start.number]
+        roller = Roller(self.model, data)
+        rolled = roller.forecast(history[None], start.known[None], static[None], steps=data.horizon, levels=levels)
+        return explain_forecast(
+            self.model,
+            data,
+            self.run.recipe.model,
+            self._answer(given, start, rolled, 0, levels),
+            history,
+            start.known,
+            static,
+            columns=given.store.columns,
+            name=self.run.folder.name,
+            occlude=occlude,
+            stretch=stretch,
+        )
+
     def _levels(self, quantiles: Sequence[float] | None) -> list[float]:
         """Return the levels of quantiles to tell, rising."""
         head = self.model.head
         if quantiles is None:
             if isinstance(head, QuantileHead):
                 return list(head.levels)
-            return [] if head.kind == "point" else list(LEVELS)
+            return [] if head.kind == "point" or self.data.paths else list(LEVELS)
         levels = sorted(set(quantiles))
         if levels and head.kind == "point":
             raise ConfigError(
@@ -149,7 +195,7 @@ class SeriesForecaster(ModelPredictor[Forecasting, SeriesReader, Windows]):
             if not starts:
                 raise DataError(
                     f"{name} has no value{until} among its last {data.look_back} steps, and a forecast is made of them; "
-                    f"give a table with {', '.join(map(str, data.targets[:8]))}{', or a later date' if at else ''}"
+                    f"give a table with values of {', '.join(map(str, data.targets[:8]))}"
                 )
             warn(
                 Notice(
@@ -198,9 +244,9 @@ class SeriesForecaster(ModelPredictor[Forecasting, SeriesReader, Windows]):
         if not there.all():
             name = f" of {store.names[number]}" if store.names[number] else ""
             raise DataError(
-                f"{', '.join(map(str, data.known))} must be known for each of the {steps:,} steps ahead{name}, and "
-                f"{'is' if len(data.known) == 1 else 'are'} not from step {int(np.argmin(there)) + 1:,} on; add rows with "
-                "dates and these columns below the table, the columns to forecast left empty, or forecast fewer steps"
+                f"{', '.join(map(str, data.known))} must be known for each of the {steps:,} steps ahead{name}, and step "
+                f"{int(np.argmin(there)) + 1:,} has no value; add rows with dates and these columns below the table, the "
+                "columns to forecast left empty, or forecast fewer steps"
             )
         return dates[:steps], known
 
@@ -216,12 +262,26 @@ class SeriesForecaster(ModelPredictor[Forecasting, SeriesReader, Windows]):
         short = [start for start in starts if start.end - start.begin < data.look_back]
         if short:
             least = min(short, key=lambda start: start.end - start.begin)
-            has = f"{least.end - least.begin:,} of the {data.look_back} steps that the model looks back"
+            length = least.end - least.begin
             if len(starts) == 1:
-                text = f"the table has {has}; those before count as missing"
+                text = f"the table has {length:,} of the {data.look_back} steps that the model looks back; those before count as missing"
             else:
-                text = f"{len(short):,} of {len(starts):,} series are short ({names[least.number]} has {has}); steps before count as missing"
+                text = (
+                    f"{len(short):,} of {len(starts):,} series are shorter than the {data.look_back} steps that the model "
+                    f"looks back ({names[least.number]} has {length:,}); those before count as missing"
+                )
             warn(Notice(None, text))
+        for place, target in enumerate(data.targets):
+            without = [one for one in starts if np.isnan(table.store.values[one.begin : one.end, place]).all()]
+            if without:
+                name = f" of {names[without[0].number]}" if len(starts) > 1 else ""
+                warn(
+                    Notice(
+                        None,
+                        f"there is no value of {target} among the last {data.look_back} steps{name}; its forecast is a guess, "
+                        "or left empty",
+                    )
+                )
         if steps > data.horizon:
             past = f"; of {', '.join(map(str, data.past))} nothing is known there" if data.past else ""
             warn(
@@ -236,8 +296,8 @@ class SeriesForecaster(ModelPredictor[Forecasting, SeriesReader, Windows]):
             warn(
                 Notice(
                     None,
-                    f"{', '.join(map(str, data.known))}: not known up to step {len(starts[0].known)}, as the model expects; "
-                    "beyond the steps that are forecast they are taken for average",
+                    f"the model also reads {', '.join(map(str, data.known))} beyond the steps that are forecast, up to step "
+                    f"{len(starts[0].known)}; where they are not known they count as average",
                 )
             )
 

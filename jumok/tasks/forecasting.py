@@ -20,11 +20,14 @@ from jumok.data.series.series_corpora import SeriesCorpora
 from jumok.data.series.windows import Windows
 from jumok.data.text.tokenizer import Tokenizer
 from jumok.errors import ConfigError
+from jumok.inspection.film import Shot
 from jumok.nn.batch import SeriesBatch
 from jumok.nn.model import SeriesReader
 from jumok.tasks.base import Direction, Scores, Task
+from jumok.tasks.forecast_film import ForecastCamera, forecast_probes
 from jumok.tasks.losses import Loss
 from jumok.tasks.ridge import fit_ridge
+from jumok.tasks.series_problems import series_problems
 from jumok.tasks.survey import Survey
 from jumok.tasks.window_batches import PendingWindows, WindowBatches, batch_of
 
@@ -168,9 +171,14 @@ class Forecasting(Task[SeriesReader, SeriesBatch, Windows]):
             found |= {"ade": distance.mean(dim=1).sum(), "fde": distance[:, -1].sum()}
         return {name: float(value) for name, value in found.items()}
 
+    def camera(self, model: SeriesReader, *, count: int) -> Callable[[SeriesReader], tuple[Shot, ...]] | None:
+        """Return what shows where a model looks in so many val windows; None where nothing is known of its tokens."""
+        probes = forecast_probes(list(self.open_split("val").values()), count=count)
+        return ForecastCamera(self.recipe.model, probes) if probes and hasattr(self.recipe.model, "tokens") else None
+
     def survey(self) -> Survey[PendingWindows]:
         """Return the data at a glance, for `check`."""
-        windows, batches = self.corpora.train, self.batches()
+        windows, held_out, batches = self.corpora.train, self.open_split("val"), self.batches()
         return Survey(
             unit="windows",
             largest_batch=batches.take(),
@@ -178,7 +186,8 @@ class Forecasting(Task[SeriesReader, SeriesBatch, Windows]):
             batches_per_epoch=batches.batches_per_epoch,
             tokens_per_epoch=batches.batches_per_epoch * batches.batch_size,
             counts={
-                name: {"kept": len(found), "series": len(found.store), "steps": found.store.rows}
-                for name, found in {"train": windows, **self.open_split("val")}.items()
+                name: {"kept": len(found), "series": len(found.store), "steps": int((found.end - found.begin).sum())}
+                for name, found in {"train": windows, **held_out}.items()
             },
+            problems=series_problems(windows, held_out),
         )

@@ -6,85 +6,27 @@ import json
 import numpy as np
 import pytest
 import torch
+from predictors.series_runs import (  # noqa: F401 - fixtures
+    HORIZON,
+    LENGTHS,
+    LOOK_BACK,
+    WIDE,
+    shop_table,
+    shops,
+    shops_run,
+    trained,
+    wide,
+    wide_run,
+    wide_table,
+    write,
+)
 
 import jumok
 from jumok.data.series.windows import Windows
 from jumok.errors import ConfigError, DataError
+from jumok.nn.batch import SeriesBatch
 from jumok.predictors.base import Notice
 from jumok.tasks.window_batches import batch_of
-
-LOOK_BACK, HORIZON = 14, 7
-SMALL = {"name": "forecaster", "layers": 1, "width": 8, "heads": 2, "feedforward": 13, "patch": 7, "stride": 7}
-BRIEF = {"steps": 8, "batch_size": 16, "warmup": 2, "evaluate_every": 8, "save_every": 8, "learning_rate": 1e-2}
-WIDE = {"date": "hour", "look_back": LOOK_BACK, "horizon": HORIZON}
-SHOPS = {
-    "date": "day", "id": ["shop"], "targets": ["sales"], "past": ["price"], "known": ["promotion"], "static": ["region"],
-    "calendar": ["weekday"], "look_back": LOOK_BACK, "horizon": HORIZON,
-}  # fmt: skip
-LENGTHS = {"north": 90, "south": 71, "east": 120}
-
-
-def wide_table(rows=160, unit=1.0, seed=0):
-    """Return columns of hours: two waves with noise."""
-    hours, noise = np.arange(rows), np.random.default_rng(seed).normal(0, 0.2, (2, rows))
-    return {
-        "hour": [str(np.datetime64("2020-03-01T00") + np.timedelta64(int(hour), "h")) for hour in hours],
-        "load": unit * (5 + np.sin(hours * 2 * np.pi / 24) + noise[0]),
-        "heat": unit * (9 + 2 * np.cos(hours * 2 * np.pi / 24) + noise[1]),
-    }
-
-
-def shop_table(lengths=LENGTHS, ahead=0, seed=0):
-    """Return columns of days: shops of different lengths, with rows of the future whose promotions are known."""
-    rows = []
-    for number, (shop, length) in enumerate(lengths.items()):
-        generator = np.random.default_rng([seed, number])
-        for day in range(length + ahead):
-            date = str(np.datetime64("2021-01-04") + np.timedelta64(day, "D"))
-            promotion = int(generator.random() < 0.2)
-            sales = 10 + 3 * promotion + 4 * (day % 7 > 4) + generator.normal(0, 0.3)
-            price = 2.0 + generator.normal(0, 0.1)
-            past = day < length
-            rows.append([shop, date, sales if past else None, price if past else None, promotion, f"r{number % 2}"])
-    columns = zip(*rows, strict=True)
-    return dict(zip(("shop", "day", "sales", "price", "promotion", "region"), map(list, columns), strict=True))
-
-
-def write(path, columns):
-    """Write columns as a CSV."""
-    with path.open("w", newline="") as file:
-        rows = zip(*(["" if value is None else value for value in column] for column in columns.values()), strict=True)
-        csv.writer(file).writerows([list(columns), *rows])
-    return path
-
-
-def trained(folder, table, data, **model):
-    """Return a run that has learnt a little from a table."""
-    write(folder / "table.csv", table)
-    recipe = {"task": "forecasting", "data": {"train": "table.csv", **data}, "model": SMALL | model, "training": BRIEF}
-    return jumok.train(recipe, data=folder, out=folder / "run", quiet=True)
-
-
-@pytest.fixture(scope="module")
-def wide_run(tmp_path_factory):
-    return trained(tmp_path_factory.mktemp("wide"), wide_table(), WIDE)
-
-
-@pytest.fixture(scope="module")
-def wide(wide_run):
-    """Return a forecaster of two columns that gives numbers alone."""
-    return jumok.load(wide_run, jumok.SeriesForecaster)
-
-
-@pytest.fixture(scope="module")
-def shops_run(tmp_path_factory):
-    return trained(tmp_path_factory.mktemp("shops"), shop_table(), SHOPS, head="quantiles")
-
-
-@pytest.fixture(scope="module")
-def shops(shops_run):
-    """Return a forecaster of a panel, with known, past-only and static columns, that gives quantiles."""
-    return jumok.load(shops_run, jumok.SeriesForecaster)
 
 
 def same(one, other, **settings):
@@ -99,13 +41,11 @@ def same(one, other, **settings):
             np.testing.assert_allclose(values, second.quantiles[level], **{"rtol": 1e-5, "atol": 1e-6} | settings)
 
 
-def test_a_forecast_is_what_the_model_says_of_the_last_window(wide, tmp_path):
+def test_a_forecast_is_what_the_model_says_of_the_last_window(wide, tmp_path):  # noqa: F811
     (found,) = wide.forecast(write(tmp_path / "new.csv", wide_table(100, seed=1)))
     values = np.stack([wide_table(100, seed=1)[name] for name in ("load", "heat")], axis=1)
     z = (values[-LOOK_BACK:] - wide.data.mean) / wide.data.deviation
     future = torch.zeros(1, HORIZON, 2)
-    from jumok.nn.batch import SeriesBatch
-
     past = torch.tensor(z[None], dtype=torch.float32)
     batch = SeriesBatch(
         past, torch.ones_like(past, dtype=torch.bool), future[..., :0], torch.zeros(1, 0), future, future > 0
@@ -117,7 +57,7 @@ def test_a_forecast_is_what_the_model_says_of_the_last_window(wide, tmp_path):
     np.testing.assert_array_equal(found.history, values[-LOOK_BACK:])
 
 
-def test_it_is_the_forecast_that_evaluate_scores(shops):
+def test_it_is_the_forecast_that_evaluate_scores(shops):  # noqa: F811
     """A window of the data and the same origin of a table have the same forecast, known and static columns included."""
     windows = shops.task.corpora.train
     assert isinstance(windows, Windows)
@@ -132,7 +72,7 @@ def test_it_is_the_forecast_that_evaluate_scores(shops):
     np.testing.assert_allclose(found.truth, windows.values(number)[0, LOOK_BACK:, :1])
 
 
-def test_a_table_is_a_file_columns_an_array_or_bytes(wide, tmp_path):
+def test_a_table_is_a_file_columns_an_array_or_bytes(wide, tmp_path):  # noqa: F811
     columns = wide_table(60, seed=2)
     path = write(tmp_path / "new.csv", columns)
     wanted = wide.forecast(path)
@@ -148,12 +88,12 @@ def test_a_table_is_a_file_columns_an_array_or_bytes(wide, tmp_path):
     assert found.labels[0] == "60"
 
 
-def test_columns_may_come_in_any_order(shops):
+def test_columns_may_come_in_any_order(shops):  # noqa: F811
     table = shop_table(ahead=HORIZON)
     same(shops.forecast(dict(reversed(table.items()))), shops.forecast(table))
 
 
-def test_company_changes_no_forecast(shops):
+def test_company_changes_no_forecast(shops):  # noqa: F811
     table = shop_table(ahead=2 * HORIZON)
     together = shops.forecast(table, steps=2 * HORIZON)
     assert [one.series for one in together] == list(LENGTHS)
@@ -163,7 +103,7 @@ def test_company_changes_no_forecast(shops):
     same(picked, [together[2], together[0]])
 
 
-def test_what_comes_later_never_changes_a_forecast(shops):
+def test_what_comes_later_never_changes_a_forecast(shops):  # noqa: F811
     table, at = shop_table(), "2021-02-15"
     wanted = shops.forecast(table, at=at, steps=HORIZON)
     later = np.array(table["day"]) > at
@@ -179,7 +119,7 @@ def test_what_comes_later_never_changes_a_forecast(shops):
         same(shops.forecast(table, steps=HORIZON), wanted)
 
 
-def test_units_are_undone(wide, tmp_path):
+def test_units_are_undone(wide, tmp_path):  # noqa: F811
     """By a power of two, whose products are exact: the model sees the very same numbers."""
     unit = 1024.0
     run = trained(tmp_path, wide_table(unit=unit), WIDE)
@@ -203,7 +143,7 @@ def test_transforms_are_undone(transform, tmp_path):
     np.testing.assert_allclose(other.point, one.point + 7 if add else one.point * 2, rtol=1e-4)
 
 
-def test_more_steps_are_rolled_on_and_told(wide):
+def test_more_steps_are_rolled_on_and_told(wide):  # noqa: F811
     said = []
     table = wide_table(90, seed=5)
     (long,) = wide.forecast(table, steps=3 * HORIZON - 2, warn=said.append)
@@ -223,7 +163,7 @@ def test_more_steps_are_rolled_on_and_told(wide):
     np.testing.assert_allclose(cut.point, short.point[:2], rtol=1e-6)
 
 
-def test_a_short_history_is_told_and_none_refused(wide):
+def test_a_short_history_is_told_and_none_refused(wide):  # noqa: F811
     said = []
     short = wide_table(5)
     (found,) = wide.forecast(short, warn=said.append)
@@ -239,7 +179,17 @@ def test_a_short_history_is_told_and_none_refused(wide):
         wide.forecast({"hour": short["hour"], "load": [None] * 5, "heat": [None] * 5})
 
 
-def test_one_empty_series_of_several_is_left_out_and_told(shops):
+def test_a_column_without_values_is_told(wide):  # noqa: F811
+    table, said = wide_table(30), []
+    (found,) = wide.forecast(table | {"heat": [None] * 30}, warn=said.append)
+    assert np.isfinite(found.point).all()
+    np.testing.assert_allclose(found.point[:, 0], wide.forecast(table)[0].point[:, 0], rtol=1e-5)  # read by itself
+    assert [notice.text for notice in said] == [
+        "there is no value of heat among the last 14 steps; its forecast is a guess, or left empty"
+    ]
+
+
+def test_one_empty_series_of_several_is_left_out_and_told(shops):  # noqa: F811
     table = shop_table(ahead=HORIZON)
     table["sales"] = [
         None if shop == "south" else value for shop, value in zip(table["shop"], table["sales"], strict=True)
@@ -250,19 +200,19 @@ def test_one_empty_series_of_several_is_left_out_and_told(shops):
     assert said[-1].text.startswith("1 series of 3 left out: no value among the last 14 steps, for example of south")
 
 
-def test_what_must_be_known_ahead_is_asked_for(shops):
-    message = "promotion must be known for each of the 7 steps ahead of north, and is not from step 1 on; add rows"
+def test_what_must_be_known_ahead_is_asked_for(shops):  # noqa: F811
+    message = "promotion must be known for each of the 7 steps ahead of north, and step 1 has no value; add rows"
     with pytest.raises(DataError, match=message):
         shops.forecast(shop_table())
-    with pytest.raises(DataError, match="not from step 4 on"):
+    with pytest.raises(DataError, match="step 4 has no value"):
         shops.forecast(shop_table(ahead=3))
     said = []
     found = shops.forecast(shop_table(ahead=3), steps=3, warn=said.append)
     assert [len(one) for one in found] == [3, 3, 3]
-    assert any("taken for average" in notice.text for notice in said)
+    assert any("count as average" in notice.text for notice in said)
 
 
-def test_a_name_that_is_not_known(shops):
+def test_a_name_that_is_not_known(shops):  # noqa: F811
     with pytest.raises(DataError, match="the table has no series 'nort'; did you mean 'north'"):
         shops.forecast(shop_table(ahead=7), series="nort")
     table, said = shop_table(ahead=7), []
@@ -271,7 +221,7 @@ def test_a_name_that_is_not_known(shops):
     assert any("r9" in notice.text for notice in said)
 
 
-def test_quantiles_are_those_of_the_head(shops, wide):
+def test_quantiles_are_those_of_the_head(shops, wide):  # noqa: F811
     table = shop_table(ahead=7)
     found = shops.forecast(table)[0]
     assert list(found.quantiles) == [0.1, 0.25, 0.5, 0.75, 0.9]
@@ -287,7 +237,7 @@ def test_quantiles_are_those_of_the_head(shops, wide):
         wide.forecast(wide_table(40), quantiles=[0.1])
 
 
-def test_dates_go_on_as_they_did(wide):
+def test_dates_go_on_as_they_did(wide):  # noqa: F811
     values = {"load": np.arange(20.0), "heat": np.arange(20.0)}
     for first, step, wanted in [
         ("2020-01-01", "D", ["2020-01-21", "2020-01-22"]),
@@ -302,12 +252,12 @@ def test_dates_go_on_as_they_did(wide):
     ]  # fmt: skip
 
 
-def test_an_answer_as_json_rows_and_chart(shops):
+def test_an_answer_as_json_rows_and_chart(shops):  # noqa: F811
     found = shops.forecast(shop_table(ahead=7), quantiles=[0.1, 0.9])
     told = json.loads(json.dumps(found[1].to_dict()))
     assert list(told) == ["series", "origin", "dates", "point", "quantiles"]
     assert told["point"]["sales"] == pytest.approx(found[1].point[:, 0], rel=1e-6)
-    rows = list(csv.DictReader(found.csv_lines()))
+    rows = list(csv.DictReader("".join(found.csv_parts()).splitlines()))
     assert len(rows) == 3 * HORIZON
     assert list(rows[0]) == ["series", "date", "target", "point", "0.1", "0.9"]
     assert [float(row["point"]) for row in rows if row["series"] == "east"] == pytest.approx(
@@ -317,7 +267,7 @@ def test_an_answer_as_json_rows_and_chart(shops):
     assert repr(found[0]) == "Forecast('north', 7 steps of sales from 2021-04-04 on)"
 
 
-def test_a_table_of_ones_own_is_scored(wide, tmp_path):
+def test_a_table_of_ones_own_is_scored(wide, tmp_path):  # noqa: F811
     path = write(tmp_path / "own.csv", wide_table(60, seed=6))
     windows = wide.own_data(path)
     assert len(windows) == 60 - LOOK_BACK - HORIZON + 1
@@ -339,18 +289,18 @@ def test_a_table_of_ones_own_is_scored(wide, tmp_path):
         (3, "a table is a file, columns by name or an array"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_forecast_is_refused_in_a_sentence(wide, table, message):
+def test_what_cannot_be_forecast_is_refused_in_a_sentence(wide, table, message):  # noqa: F811
     with pytest.raises(DataError, match=message):
         wide.forecast(table)
 
 
-def test_an_array_needs_a_model_without_other_columns(shops):
+def test_an_array_needs_a_model_without_other_columns(shops):  # noqa: F811
     with pytest.raises(
         DataError, match=r"the model also reads data.past and data.known and data.static and data.calendar"
     ):
         shops.forecast(np.zeros((30, 1)))
 
 
-def test_other_commands_name_the_right_one(wide_run):
+def test_other_commands_name_the_right_one(wide_run):  # noqa: F811
     with pytest.raises(ConfigError, match="is a run of forecasting"):
         jumok.load(wide_run, jumok.Translator)

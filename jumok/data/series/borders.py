@@ -67,5 +67,6 @@ def rows_before(store: SeriesStore, border: Border) -> NDArray[np.int64]:
         return np.minimum(lengths, border.row)
     if border.share is not None:
         return (lengths * border.share).astype(np.int64)
+    assert border.date is not None
     spans = zip(store.offsets[:-1], store.offsets[1:], strict=True)
     return np.array([np.searchsorted(store.dates[begin:end], border.date) for begin, end in spans], dtype=np.int64)

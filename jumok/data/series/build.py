@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from jumok.config import SeriesData
 from jumok.config.series_data import Column
 from jumok.data.series.dates import DateReader, Dates, shown
-from jumok.data.series.gaps import divide, fill, irregular
+from jumok.data.series.gaps import divide, fill, uneven_steps
 from jumok.data.series.gathering import Gathered, grouped_ranks
 from jumok.data.series.numbers import read_numbers
 from jumok.data.series.reading import Block, Cells, Table
@@ -125,6 +125,7 @@ def build_store(
     """
     width = len(data.targets) + len(data.past) + len(data.known) + 2 * len(data.calendar)
     before = {} if history is None else {name: k for k, name in enumerate(history.names)}  # the last stretch of each
+    notes: list[str] = []
     with Gathered(folder, width) as gathered:
         book = Book(gathered, data)
         reader = DateReader(str(data.date)) if data.date != "" else None
@@ -138,7 +139,14 @@ def build_store(
         if history is not None:
             _refuse_overlap(gathered, history, before, tables[0].path)
             _add_history(gathered, history, before, look_back)
-        offsets, notes = gathered.put_in_order()
+            unknown = [name for name in gathered.names if name not in before]
+            if unknown:
+                notes.append(
+                    f"{counted(len(unknown), 'series', 'series')} that the training tables lack, such as {unknown[0]!r}: "
+                    "what comes before a window is in their own rows only"
+                )
+        offsets, told = gathered.put_in_order()
+        notes += told
     if reader and reader.zones:
         notes.append(f"dates have time zones ({', '.join(sorted(reader.zones))}); they are kept in UTC")
     names, statics = gathered.names, book.statics
@@ -152,7 +160,8 @@ def build_store(
                 folder, offsets, names, interval, columns=width, kind=gathered.kind, calendar=data.calendar
             )
     else:
-        told = irregular(map_array(folder / "dates", "<i8"), offsets, names, gathered.kind)
+        uneven = uneven_steps(map_array(folder / "dates", "<i8"), offsets, names, gathered.kind)
+        told = [f"{uneven}; each row counts as the next step"] if uneven else []
     (folder / "offsets").write_bytes(offsets.astype("<i8").tobytes())
     (folder / "static").write_bytes(b"")
     first = tables[0]
@@ -199,7 +208,7 @@ def _add(
                 0 if k is None or history is None else int(history.dates[history.offsets[k + 1] - 1]) + 1
             )
         gathered.begins += [0] * (len(gathered.names) - len(gathered.begins))
-        dates = grouped_ranks(series, np.add(gathered.begins, gathered.counts))
+        dates = grouped_ranks(series, np.array(gathered.begins) + np.array(gathered.counts))
     values = np.empty((len(lines), gathered.columns))
     chosen = [*data.targets, *data.past, *data.known]
     for place, (column, found) in enumerate(zip(chosen, cells, strict=True)):

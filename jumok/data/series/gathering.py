@@ -5,7 +5,6 @@ blocks of rows → files of values, dates and series, in the order of the tables
 Memory holds a block of rows, and one number for each row of a series that is not in order.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
@@ -170,10 +169,10 @@ def _room(path: Path, count: int) -> NDArray[np.int64]:
     return np.memmap(path, "<i8", "r+").view(np.ndarray)
 
 
-def grouped_ranks(series: NDArray[np.int64], counts: Sequence[int]) -> NDArray[np.int64]:
+def grouped_ranks(series: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the number of each row (n,) in its series, which has so many rows (K,) already."""
     order = np.argsort(series, kind="stable")
     _, first, found = np.unique(series[order], return_index=True, return_counts=True)
     ranks = np.empty(len(series), dtype=np.int64)
     ranks[order] = np.arange(len(series)) - np.repeat(first, found)
-    return ranks + np.asarray(counts, dtype=np.int64)[series]
+    return ranks + counts[series]

@@ -68,6 +68,6 @@ def _future_rows(store: SeriesStore, targets: int) -> NDArray[np.int64]:
     """Return how many last rows (K,) of each series have no value of any target."""
     found = []
     for begin, end in zip(store.offsets[:-1], store.offsets[1:], strict=True):
-        there = np.isfinite(store.values[begin:end, :targets]).any(axis=1)
+        there = np.asarray(np.isfinite(store.values[begin:end, :targets]).any(axis=1))
         found.append(int(np.argmax(there[::-1])) if there.any() else int(end - begin))
     return np.array(found, dtype=np.int64)

@@ -119,8 +119,8 @@ def open_table(path: Path, *, by_name: bool) -> Table:
     line = block.lstrip(b"\n").partition(b"\n")[0].decode("utf-8")
     plain = re.sub(r'"[^"]*"', "", line)
     separator = "\t" if name.endswith(".tsv") else next((mark for mark in SEPARATORS if mark in plain), ",")
-    quoting = csv.QUOTE_NONE if name.endswith(".tsv") else csv.QUOTE_MINIMAL
-    cells = [cell.strip() for cell in next(csv.reader([line], delimiter=separator, quoting=quoting))]
+    rows = [line.split("\t")] if name.endswith(".tsv") else csv.reader([line], delimiter=separator)
+    cells = [cell.strip() for cell in next(iter(rows))]
     found = by_name or not any(is_number(cell) or LIKE_A_DATE.match(cell) for cell in cells)
     if not found:
         return Table(path, [f"column {number}" for number in range(len(cells))], False, separator)

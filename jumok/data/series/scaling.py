@@ -76,7 +76,8 @@ class Scaling:
     def transformed(self, forecast: ArrayLike, level: ArrayLike) -> Values:
         """Return a forecast (…, H, V) from a level (…, V) in transformed units: of logarithms where there are some."""
         found: Values = np.asarray(forecast, dtype=np.float64) * self.units + self.mean[: self.targets]
-        return found + np.asarray(level)[..., None, :]
+        found += np.asarray(level)[..., None, :]
+        return found
 
 
 def last_observed(values: Values) -> Values:

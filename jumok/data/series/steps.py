@@ -106,7 +106,8 @@ def _days_left(dates: Dates) -> Dates:
     """Return how many days of its month follow each date."""
     days = dates.astype("M8[us]").astype("M8[D]")
     ends = (days.astype("M8[M]") + 1).astype("M8[D]")
-    return (ends - days).astype(np.int64) - 1
+    left: Dates = (ends - days).astype(np.int64) - 1
+    return left
 
 
 def usual_interval(stretches: Sequence[Dates], kind: str) -> Interval | None:

@@ -61,13 +61,15 @@ class Windows:
         """Return the rows (B, L + H, C) of windows as the table has them."""
         series, row = self.locate(numbers)
         start = self.store.offsets[series] + row - self.data.look_back
-        return self.store.values[start[:, None] + np.arange(self.data.look_back + self.data.horizon)]
+        found: Values = self.store.values[start[:, None] + np.arange(self.data.look_back + self.data.horizon)]
+        return found
 
     def dates(self, numbers: Numbers) -> Numbers:
         """Return the dates (B, L + H) of windows."""
         series, row = self.locate(numbers)
         start = self.store.offsets[series] + row - self.data.look_back
-        return self.store.dates[start[:, None] + np.arange(self.data.look_back + self.data.horizon)]
+        found: Numbers = self.store.dates[start[:, None] + np.arange(self.data.look_back + self.data.horizon)]
+        return found
 
     def arrays(self, numbers: Numbers) -> WindowArrays:
         """Return windows as a model sees them."""

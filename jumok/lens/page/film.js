@@ -28,8 +28,10 @@ function start(data, arrays) {
     state.runs.splice(0, state.runs.length, ...frames(frame));
     state.set({ frame });
   };
+  const hasEnd = data.probes.some(({ sides }) => sides.some(({ labels }) => labels.includes("[END]")));
   const charts = makeCharts(data, {
-    steps, go: (step) => go(nearest(steps, step)), measures: measuresOf(),
+    steps, go: (step) => go(nearest(steps, step)),
+    measures: measuresOf().filter(({ name }) => hasEnd || name !== "end"), // a forecast has no end token
   });
   const change = () => {
     const { run, selection, settings } = state, step = steps[frame];

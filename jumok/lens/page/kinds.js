@@ -5,6 +5,7 @@ import { say, translated } from "./texts.js";
 export function kindName(run, kind) {
   const stage = /^stage (\d+)$/.exec(kind);
   if (stage) return say("stage {number}", { number: stage[1] });
+  if (kind === "occlusion") return say("without a stretch");
   const name = sidesOf(run, kind), others = run.kinds.filter((one) => one !== kind);
   return others.some((one) => sidesOf(run, one) === name) ? `${name} (${kind})` : name;
 }
@@ -14,6 +15,7 @@ export function kindTitle(kind) {
     cross: say("cross-attention: what is written looks at what was read"),
     recurrent: say("attention of a recurrent decoder: each step looks at what was read"),
     encoder: say("self-attention of the encoder: every token looks at all tokens"),
+    occlusion: say("occlusion: how the forecast changes when a stretch of the past is taken for missing"),
     decoder: say("masked self-attention of the decoder: a token looks at itself and those before it"),
   }[kind] ?? "";
 }

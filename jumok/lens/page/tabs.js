@@ -33,7 +33,7 @@ function titleOf(tab) {
   return {
     compare: say("Side by side"), strip: say("Word by word"), lines: say("Lines"), map: say("Map"),
     heads: say("Heads"), steps: say("Step by step"), positions: say("Positions"), tokens: say("Tokens"),
-    answers: say("Answers"),
+    answers: say("Answers"), lags: say("Lags"),
   }[tab];
 }
 
