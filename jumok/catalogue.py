@@ -140,6 +140,7 @@ TASKS = {
 
 DATASETS = {
     "shapes": DataSet("coloured forms drawn on the spot, with boxes and captions"),
+    "waves": DataSet("hourly series with a trend, two seasons, noise and holidays that are known ahead"),
     "dates": DataSet("dates written out in about 50 languages → ISO 8601"),
     "stdlib": DataSet("running text that ships with Python: docstrings, the licence, the Zen"),
     "copy": DataSet("letters → the same letters"),

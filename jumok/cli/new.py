@@ -22,10 +22,17 @@ def new(
         help="What to score on, laid out as the data (twice for two files); some of it is held out otherwise.",
     ),
     source: str = typer.Option("", "--source", help="A table's column to translate from: name, or number from 0."),
-    target: str = typer.Option("", "--target", help="A table's column to translate to."),
+    target: str = typer.Option(
+        "", "--target", help="A table's column to translate to, or to forecast (several with commas between)."
+    ),
     text: str = typer.Option("", "--text", help="A table's column of texts, of captions, or of image files."),
     second: str = typer.Option("", "--second", help="A table's column of second texts, where a class belongs to two."),
     label: str = typer.Option("", "--label", help="A table's column of classes."),
+    date: str = typer.Option("", "--date", help="Series: a table's column of dates, times or step numbers."),
+    id: str = typer.Option(
+        "", "--id", help="Series: the column that tells which series a row belongs to (several with commas between)."
+    ),
+    horizon: int = typer.Option(0, "--horizon", min=0, help="Series: how many steps to forecast; 0 = by their season."),
     model: str = typer.Option("", "--model", help="Another model than the usual one of the task (jumok list)."),
     preset: str = typer.Option("", "--preset", help="Another size: tiny, small, … (jumok recipe --presets)."),
     start_from: str = typer.Option(
@@ -45,6 +52,8 @@ def new(
     Example: [bold]jumok new photos/[/bold] (a folder with a folder of images for each class: ViT)
 
     Example: [bold]jumok new photos/ captions.csv[/bold] (images, and a file of captions in any usual format: a captioner)
+
+    Example: [bold]jumok new sales.csv --date ds --id unique_id --target y[/bold] (a table of dates and numbers: a forecaster)
 
     Example: [bold]jumok new novel.txt[/bold] (a text: GPT; [bold]--task masked-language-modeling[/bold]: BERT)
 
@@ -66,6 +75,9 @@ def new(
             text=text,
             second=second,
             label=label,
+            date=date,
+            id=id,
+            horizon=horizon,
             model=model,
             preset=preset,
             start_from=start_from or None,

@@ -17,7 +17,7 @@ def sample(
         False, "--captions", help="shapes: images of one to five objects, with their captions instead of classes."
     ),
 ) -> None:
-    """Write or print examples of a built-in data set: an image and its class, or lines of text.
+    """Write or print examples of a built-in data set: an image and its class, lines of text, or whole series.
 
     Pairs have a tab between source and target. Several images go to a folder with a folder for each class, or with
     captions.csv beside them.
@@ -25,6 +25,8 @@ def sample(
     Example: [bold]jumok sample shapes image.png[/bold], then [bold]jumok classify runs/shapes-vit image.png[/bold]
 
     Example: [bold]jumok sample shapes image.png --captions[/bold], then [bold]jumok caption shapes image.png[/bold]
+
+    Example: [bold]jumok sample waves waves.csv --number 4[/bold], then [bold]jumok new waves.csv[/bold]
 
     Example: [bold]jumok sample dates dates.tsv --number 500[/bold], then [bold]jumok new dates.tsv[/bold]
     """

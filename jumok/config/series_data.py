@@ -68,7 +68,9 @@ class SeriesData(DataConfig[SeriesFile]):
         "column", description="mean 0 and deviation 1 of every column over the training rows, undone in forecasts"
     )
     interval: str = Field(
-        "", description="the time between two steps (10, '15min', '1h', '1d'); '' = each row is the next step"
+        "",
+        description="the time between two steps (10, '15min', '1h', '1d', '1mo', '1b' for business days); '' = each row is the "
+        "next step",
     )
     gaps: Literal["split", "fill"] = Field(
         "split", description="interval: a gap ends a stretch of a series, or is filled with missing values"

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 MOST_PANELS = 8
 WIDE, HIGH, SQUARE, LEGEND = 7.6, 2.5, 4.6, 0.35  # inches of a panel, of one of a path, and of the legend
-MOST_DATES = 5
+MOST_DATES, NAME = 5, 1.8  # NAME: inches of one in the legend
 # Okabe and Ito's colours, which the colour-blind can tell apart.
 HISTORY, FORECAST, TRUTH, GREY = "#333333", "#0072B2", "#D55E00", "#888888"
 FAINTEST, STRONGEST = 0.16, 0.34  # opacity of the outermost and of the innermost band
@@ -48,7 +48,8 @@ def save_forecasts(views: Sequence[ForecastView], path: Path) -> int:
         for axes in panels[len(shown) :]:
             axes.set_visible(False)
         handles, labels = panels[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside upper left", ncols=len(labels), frameon=False)
+        abreast = max(int(size[0] / NAME), 2)  # names of the legend that stand side by side
+        figure.legend(handles, labels, loc="outside upper left", ncols=min(abreast, len(labels)), frameon=False)
         save_png(figure, path)
     return len(charts) - len(shown)
 
@@ -71,7 +72,7 @@ def _against_time(axes: Axes, view: ForecastView, target: int) -> None:
     axes.axvline(0, color=GREY, linewidth=0.8, linestyle=(0, (2, 2)))
     axes.plot([0], last, marker="o", markersize=4, color=HISTORY)
     if len(view) > view.trained_steps:
-        name = localized("made of its own forecasts from here on")
+        name = localized("forecast from forecasts")
         axes.axvline(view.trained_steps, color=GREY, linewidth=1.0, linestyle=(0, (1, 3)), label=name)
     ticks = date_ticks([*view.history_labels[-seen:], *view.labels], MOST_DATES)
     axes.set_xticks([place + 1 - seen for place in ticks], list(ticks.values()))

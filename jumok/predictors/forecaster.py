@@ -151,7 +151,7 @@ class SeriesForecaster(ModelPredictor[Forecasting, SeriesReader, Windows]):
         if quantiles is None:
             if isinstance(head, QuantileHead):
                 return list(head.levels)
-            return [] if head.kind == "point" else list(LEVELS)
+            return [] if head.kind == "point" or self.data.paths else list(LEVELS)
         levels = sorted(set(quantiles))
         if levels and head.kind == "point":
             raise ConfigError(
@@ -271,6 +271,17 @@ class SeriesForecaster(ModelPredictor[Forecasting, SeriesReader, Windows]):
                     f"looks back ({names[least.number]} has {length:,}); those before count as missing"
                 )
             warn(Notice(None, text))
+        for place, target in enumerate(data.targets):
+            without = [one for one in starts if np.isnan(table.store.values[one.begin : one.end, place]).all()]
+            if without:
+                name = f" of {names[without[0].number]}" if len(starts) > 1 else ""
+                warn(
+                    Notice(
+                        None,
+                        f"there is no value of {target} among the last {data.look_back} steps{name}; its forecast is a guess, "
+                        "or left empty",
+                    )
+                )
         if steps > data.horizon:
             past = f"; of {', '.join(map(str, data.past))} nothing is known there" if data.past else ""
             warn(

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from jumok.config import SeriesData
 from jumok.data.series.dates import shown
 from jumok.data.series.scaling import Scaling
 from jumok.data.series.windows import Windows
@@ -58,7 +59,7 @@ def score_forecasts(
     tallies = tally(windows, forecasters, ground, levels=levels, copies=copies, progress=progress)
     own = tallies.pop(MODEL)
     data, origins = task.data, Origins(first_dates(windows))
-    main = "ade" if data.paths else "mse"
+    main = main_score(data)
     scored = [name for name in (main, "pinball", "best_ade") if name in own.losses]
     repeat = next(iter(tallies))  # the first floor stays where the series is
     copied = copies.result()
@@ -157,6 +158,11 @@ def first_dates(windows: Windows) -> Numbers:
     """Return the date (N,) of each window's first target."""
     stretch, row = windows.locate(np.arange(len(windows)))
     return np.asarray(windows.store.dates[windows.store.offsets[stretch] + row])
+
+
+def main_score(data: SeriesData) -> str:
+    """Return the score that counts."""
+    return "ade" if data.paths else "mse"
 
 
 def compare_losses(one: PerWindow, other: PerWindow, origins: Origins, horizon: int) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from jumok.tasks.base import Direction, Scores, Task
 from jumok.tasks.forecast_film import ForecastCamera, forecast_probes
 from jumok.tasks.losses import Loss
 from jumok.tasks.ridge import fit_ridge
+from jumok.tasks.series_problems import series_problems
 from jumok.tasks.survey import Survey
 from jumok.tasks.window_batches import PendingWindows, WindowBatches, batch_of
 
@@ -177,7 +178,7 @@ class Forecasting(Task[SeriesReader, SeriesBatch, Windows]):
 
     def survey(self) -> Survey[PendingWindows]:
         """Return the data at a glance, for `check`."""
-        windows, batches = self.corpora.train, self.batches()
+        windows, held_out, batches = self.corpora.train, self.open_split("val"), self.batches()
         return Survey(
             unit="windows",
             largest_batch=batches.take(),
@@ -185,7 +186,8 @@ class Forecasting(Task[SeriesReader, SeriesBatch, Windows]):
             batches_per_epoch=batches.batches_per_epoch,
             tokens_per_epoch=batches.batches_per_epoch * batches.batch_size,
             counts={
-                name: {"kept": len(found), "series": len(found.store), "steps": found.store.rows}
-                for name, found in {"train": windows, **self.open_split("val")}.items()
+                name: {"kept": len(found), "series": len(found.store), "steps": int((found.end - found.begin).sum())}
+                for name, found in {"train": windows, **held_out}.items()
             },
+            problems=series_problems(windows, held_out),
         )

@@ -1,4 +1,4 @@
-"""`jumok sample`: examples of a built-in data set as they are: lines of text, or images in files.
+"""`jumok sample`: examples of a built-in data set as they are: lines of text, rows of series, or images in files.
 
 name, split, how many → texts, or images with their labels or captions → standard output, a file, or a folder: class
 folders, or images with captions.csv beside them
@@ -12,8 +12,10 @@ from pathlib import Path
 from PIL import Image
 
 from jumok.config import Corpus, Split
-from jumok.data.builtin import relations, shapes
+from jumok.data.builtin import relations, shapes, waves
 from jumok.data.images.listing import SUFFIXES
+from jumok.data.series.series_corpora import SETS as SERIES
+from jumok.data.series.series_corpora import TEST_FROM, VAL_FROM
 from jumok.data.text.documents import BUILT_IN as DOCUMENTS
 from jumok.data.text.parallel import BUILT_IN as PAIRS
 from jumok.data.text.sources import TABLES, read_pairs
@@ -33,9 +35,16 @@ class SampleFile:
 
 
 def sample_texts(name: str, *, split: str = "test", number: int = 1, skip: int = 0) -> list[str]:
-    """Return examples of a built-in set of text: source and target with a tab between, or documents."""
+    """Return examples of a built-in set of text: source and target with a tab between, or documents.
+
+    Of a set of series, return the rows of some series up to the end of the split, tabs between columns, their names first.
+    """
     known = check_split(split)
     found: Sequence[str]
+    if name in SERIES:
+        if skip + number > waves.SERIES:
+            raise DataError(f"{name} has {counted(waves.SERIES, 'series', 'series')}; ask for fewer")
+        return _rows_of_series(known, range(skip, skip + number))
     if name in PAIRS:
         found = ["\t".join(pair) for pair in PAIRS[name](known, 0 if known != "train" else skip + number)]
     elif name in DOCUMENTS:
@@ -81,7 +90,20 @@ def sample_images(
 
 def sample_sets() -> list[str]:
     """Return the built-in sets that have examples to show."""
-    return ["shapes", *PAIRS, *DOCUMENTS, *TABLES]
+    return ["shapes", *SERIES, *PAIRS, *DOCUMENTS, *TABLES]
+
+
+def _rows_of_series(split: Split, numbers: Sequence[int]) -> list[str]:
+    last = int(waves.STEPS * {"train": VAL_FROM, "val": TEST_FROM, "test": 1.0}[split])
+    dates, holidays = waves.dates(), waves.holidays()
+    lines = ["\t".join((waves.ID, waves.DATE, waves.TARGET, waves.KNOWN))]
+    for number in numbers:
+        values = waves.series(number)
+        lines += [
+            f"{waves.name(number)}\t{str(dates[step]).replace('T', ' ')}\t{values[step]:g}\t{holidays[step]:g}"
+            for step in range(last)
+        ]
+    return lines
 
 
 def _write_labelled(split: Split, number: int, target: Path, *, to_file: bool) -> SampleFile:

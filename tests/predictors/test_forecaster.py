@@ -179,6 +179,16 @@ def test_a_short_history_is_told_and_none_refused(wide):  # noqa: F811
         wide.forecast({"hour": short["hour"], "load": [None] * 5, "heat": [None] * 5})
 
 
+def test_a_column_without_values_is_told(wide):  # noqa: F811
+    table, said = wide_table(30), []
+    (found,) = wide.forecast(table | {"heat": [None] * 30}, warn=said.append)
+    assert np.isfinite(found.point).all()
+    np.testing.assert_allclose(found.point[:, 0], wide.forecast(table)[0].point[:, 0], rtol=1e-5)  # read by itself
+    assert [notice.text for notice in said] == [
+        "there is no value of heat among the last 14 steps; its forecast is a guess, or left empty"
+    ]
+
+
 def test_one_empty_series_of_several_is_left_out_and_told(shops):  # noqa: F811
     table = shop_table(ahead=HORIZON)
     table["sales"] = [

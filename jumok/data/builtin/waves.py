@@ -17,6 +17,16 @@ DAY, WEEK = 24, 24 * 7
 HOLIDAY_SHARE = 0.05  # of days
 
 
+def name(number: int) -> str:
+    """Return the name of a series."""
+    return f"wave {number}"
+
+
+def dates() -> NDArray[np.datetime64]:
+    """Return the hours (STEPS,) of all series."""
+    return BEGIN.astype("M8[s]") + np.arange(STEPS) * np.timedelta64(3600, "s")
+
+
 def holidays() -> NDArray[np.float64]:
     """Return 1 for each step (STEPS,) of a holiday, else 0."""
     days = np.random.default_rng(17).random(STEPS // DAY) < HOLIDAY_SHARE
@@ -40,10 +50,9 @@ def series(number: int) -> NDArray[np.float64]:
 
 def columns() -> dict[str, Any]:
     """Return the set as the columns of a long table."""
-    dates = BEGIN + np.arange(STEPS) * np.timedelta64(3600, "s")
     return {
-        ID: [name for number in range(SERIES) for name in [f"wave {number}"] * STEPS],
-        DATE: np.tile(dates, SERIES),
+        ID: [each for number in range(SERIES) for each in [name(number)] * STEPS],
+        DATE: np.tile(dates(), SERIES),
         TARGET: np.concatenate([series(number) for number in range(SERIES)]),
         KNOWN: np.tile(holidays(), SERIES),
     }

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from jumok.config import SeriesData
 from jumok.config.series_data import Column
 from jumok.data.series.dates import DateReader, Dates, shown
-from jumok.data.series.gaps import divide, fill, irregular
+from jumok.data.series.gaps import divide, fill, uneven_steps
 from jumok.data.series.gathering import Gathered, grouped_ranks
 from jumok.data.series.numbers import read_numbers
 from jumok.data.series.reading import Block, Cells, Table
@@ -160,7 +160,8 @@ def build_store(
                 folder, offsets, names, interval, columns=width, kind=gathered.kind, calendar=data.calendar
             )
     else:
-        told = irregular(map_array(folder / "dates", "<i8"), offsets, names, gathered.kind)
+        uneven = uneven_steps(map_array(folder / "dates", "<i8"), offsets, names, gathered.kind)
+        told = [f"{uneven}; each row counts as the next step"] if uneven else []
     (folder / "offsets").write_bytes(offsets.astype("<i8").tobytes())
     (folder / "static").write_bytes(b"")
     first = tables[0]

@@ -3,6 +3,7 @@
 values, dates and offsets of a folder → the same with stretches as series, or with rows filled in; and what to tell of it
 """
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -21,30 +22,39 @@ MOST_FILLED = 10  # times as many rows as there are
 HOLIDAYS = 0.06  # share of business days that may be missing
 
 
-def irregular(dates: Dates, offsets: NDArray[np.int64], names: list[str], kind: str) -> list[str]:
-    """Return a note where steps are not all alike, for series whose rows count as steps whatever their dates."""
+@dataclass(frozen=True)
+class UnevenSteps:
+    """Steps that are not the usual one."""
+
+    usual: Interval
+    count: int
+    steps: int  # in all
+    longest: str  # where the longest is, in words
+
+    def __str__(self) -> str:
+        return f"{self.count:,} of {self.steps:,} steps are not the usual {self.usual} (the longest is {self.longest})"
+
+
+def uneven_steps(dates: Dates, offsets: NDArray[np.int64], names: list[str], kind: str) -> UnevenSteps | None:
+    """Return what to know of steps that are not all alike; holidays among business days are no matter."""
     usual = usual_interval(looked_at(dates, offsets), kind)
     if kind == "row" or usual is None:
-        return []
-    off, longest, place = 0, 0, 0
+        return None
+    count, longest, place = 0, 0, 0
     for begin in range(0, len(dates) - 1, ROWS):
         part = np.array(dates[begin : begin + ROWS + 1])
         far, whole = usual.places(part)
         inside = ~np.isin(np.arange(begin + 1, begin + len(part)), offsets)
-        wrong = inside & ((far != 1) | ~whole)
-        off += int(wrong.sum())
+        count += int((inside & ((far != 1) | ~whole)).sum())
         steps = np.where(inside, np.diff(part), 0)
-        if len(steps) and steps.max() > longest:
+        if steps.max() > longest:
             longest, place = int(steps.max()), begin + int(steps.argmax())
-    steps_in_all = len(dates) - len(names)
-    if off <= (HOLIDAYS * steps_in_all if usual.unit == "business" else 0):
-        return []
+    in_all = len(dates) - len(names)
+    if count <= (HOLIDAYS * in_all if usual.unit == "business" else 0):
+        return None
     name = names[int(np.searchsorted(offsets, place, side="right")) - 1]
     where = f"after {shown(int(dates[place]), kind)}" + (f" in series {name}" if name else "")
-    return [
-        f"{off:,} of {steps_in_all:,} steps are not the usual {usual} (the longest is {where}); each row counts as the next "
-        f"step. data.interval = '{usual}' divides series there, or fills the gaps"
-    ]
+    return UnevenSteps(usual, count, in_all, where)
 
 
 def divide(

@@ -164,7 +164,7 @@ class SeriesCorpora(Corpora[SeriesData, Windows]):
                 for name, first, after in zip(store.names, store.offsets[:-1], store.offsets[1:], strict=True)
             ]
             return store, np.array(own, dtype=np.int64), store.lengths
-        store = self._train_rows
+        store = self.train_rows
         borders = self._borders
         begin = rows_before(store, borders[split]) if split in borders else np.zeros(len(store), dtype=np.int64)
         following = {"train": "val", "val": "test", "test": ""}[split]
@@ -176,7 +176,7 @@ class SeriesCorpora(Corpora[SeriesData, Windows]):
     @cached_property
     def _borders(self) -> dict[str, Border]:
         """Where val and test begin in train's tables."""
-        data, store = self.data, self._train_rows
+        data, store = self.data, self.train_rows
         if not (data.holds_out or data.set):
             return {}
         found = {"val": border_of(store, data.val_from or VAL_FROM, "val_from")}
@@ -189,7 +189,8 @@ class SeriesCorpora(Corpora[SeriesData, Windows]):
         return found
 
     @cached_property
-    def _train_rows(self) -> SeriesStore:
+    def train_rows(self) -> SeriesStore:
+        """All rows of train's tables, those of val and test included where they are taken from them."""
         return self._store(self._tables("train"))
 
     def _later_store(self, split: Split) -> SeriesStore:
@@ -204,7 +205,7 @@ class SeriesCorpora(Corpora[SeriesData, Windows]):
 
     def _store_before(self, split: Split) -> SeriesStore:
         """Return the rows that come before a split: val's before test, train's before val."""
-        return self._later_store("val") if split == "test" and self.data.val else self._train_rows
+        return self._later_store("val") if split == "test" and self.data.val else self.train_rows
 
     def _content_before(self, split: Split) -> object:
         if split == "test" and self.data.val:

@@ -42,14 +42,17 @@ def new_recipe(
     text: str = "",
     second: str = "",
     label: str = "",
+    date: str = "",
+    id: str = "",
+    horizon: int = 0,
     model: str = "",
     preset: str = "",
     start_from: str | Path | None = None,
 ) -> NewRecipe:
     """Write a recipe for two files of lines, for images and their captions, or for one file, table or folder.
 
-    What is not said is chosen. source, target, text, second and label are columns of a table. val is scored on, as many
-    files as data. start_from is an earlier run, whose model and tokenizer the recipe takes.
+    What is not said is chosen. source, target, text, second, label, date and id are columns of a table (several targets or ids
+    with commas between), horizon the steps to forecast. val is scored on, as many files as data. start_from is an earlier run, whose model and tokenizer the recipe takes.
     """
     if not data:
         raise ConfigError(
@@ -67,7 +70,7 @@ def new_recipe(
     earlier = Run.open(find_run(start_from).folder) if start_from is not None else None
     if earlier is not None and not task:
         task = _task_to_go_on_with(earlier, places)
-    material = look_at(places, task, Choice(source, target, text, second, label))
+    material = look_at(places, task, Choice(source, target, text, second, label, date, id, horizon))
     plan = choose(material, Size(model, preset, earlier))
     command = shlex.quote(str(path))
     try:

@@ -6,12 +6,14 @@ from jumok.workflows.new.caption_plan import image_captioning
 from jumok.workflows.new.material import Material
 from jumok.workflows.new.plan import Plan
 from jumok.workflows.new.plans import PLANS, Size
+from jumok.workflows.new.series_plan import forecasting
 
 DEFAULT_MODELS = {
     "translation": "transformer",
     "text-classification": "recurrent-classifier",
     "image-classification": "vit",
     "image-captioning": "captioner",
+    "forecasting": "forecaster",
     "language-modeling": "gpt",
     "masked-language-modeling": "bert",
 }
@@ -25,6 +27,7 @@ GOES_ON_AS = {
             "text-classification",
             "image-classification",
             "image-captioning",
+            "forecasting",
             "language-modeling",
         )
     },
@@ -46,7 +49,7 @@ def choose(material: Material, size: Size) -> Plan:
                 f"--preset {size.preset}: {model} has no such preset; {did_you_mean(size.preset, presets)}"
             )
         size = Size(model, size.preset)
-    plans = {**PLANS, "image-captioning": image_captioning}
+    plans = {**PLANS, "image-captioning": image_captioning, "forecasting": forecasting}
     return plans[material.task](material, size)
 
 

@@ -220,6 +220,19 @@ class Choice:
     text: str = ""
     second: str = ""
     label: str = ""
+    date: str = ""
+    id: str = ""
+    horizon: int = 0
+
+    @property
+    def of_series(self) -> bool:
+        """Whether an option is given that only series have."""
+        return bool(self.date or self.id or self.horizon)
+
+    @property
+    def of_texts(self) -> bool:
+        """Whether an option is given that only texts and images have."""
+        return bool(self.source or self.text or self.second or self.label)
 
 
 def task_of(table: Table, choice: Choice) -> str:
@@ -241,7 +254,10 @@ def task_of(table: Table, choice: Choice) -> str:
     if len(texts) > 1 and classes and table.named(LABELS, ["classes"]) and len(table.named(TEXTS, ["text"])) == 1:
         return "text-classification"
     if not texts:
-        raise DataError(f"{table.path} has no column of text or of images: {table.listed()}")
+        series = (
+            "; to forecast what comes next in its numbers, say --task forecasting" if table.of_kind("numbers") else ""
+        )
+        raise DataError(f"{table.path} has no column of text or of images: {table.listed()}{series}")
     if len(texts) == 1:
         raise ConfigError(
             f"{table.path} has one column of text and none of classes: {table.listed()}.\n"

@@ -16,6 +16,20 @@ Tokens = np.ndarray[Any, np.dtype[np.float64]]
 
 
 @dataclass(frozen=True)
+class SeriesFacts:
+    """What a plan needs to know of series."""
+
+    uses: dict[str, Any]  # keys of [data] that say what columns are for
+    length: int  # steps of a series, the median
+    count: int  # series
+    season: int  # steps
+    unit: str  # of the time between two steps: us, month or business; '' without dates
+    hours: bool  # whether steps are shorter than a day
+    positive: bool  # whether all values to forecast are
+    horizon: int = 0  # what is asked for; 0 = to be chosen
+
+
+@dataclass(frozen=True)
 class Material:
     """What there is to learn from, for one task."""
 
@@ -33,6 +47,7 @@ class Material:
     channels: int = 3
     captions: int = 0
     ascii: float = 1.0  # share of the characters
+    series: SeriesFacts | None = None
 
 
 def estimated_tokens(text: str) -> int:

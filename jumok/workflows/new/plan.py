@@ -51,7 +51,7 @@ def write_recipe(plan: Plan, path: Path, *, command: str) -> str:
 
 def _line(entry: Entry, path: Path) -> str:
     line = f"{entry.key} = {toml(entry.value, path)}"
-    return f"{line:<{WIDTH}}# {localized(entry.why)}" if entry.why else line
+    return f"{line:<{WIDTH - 1}} # {localized(entry.why)}" if entry.why else line
 
 
 def toml(value: Any, recipe: Path) -> str:

@@ -94,7 +94,7 @@ def test_what_is_no_date_is_refused_with_its_line(texts, told):
 def test_dates_of_two_tables_are_of_one_kind():
     reader = DateReader("date")
     read("2016-07-21", reader=reader)
-    with pytest.raises(DataError, match="has step numbers in column 'date' \\(5\\), the tables before it dates"):
+    with pytest.raises(DataError, match=r"has step numbers in column 'date' \(5\), the tables before it dates"):
         read("5", reader=reader)
 
 
@@ -153,7 +153,7 @@ def test_rows_and_step_numbers_go_on():
     ("text", "kind"), [("often", "date"), ("", "date"), ("0h", "date"), ("10", "date"), ("1h", "number")]
 )
 def test_what_is_no_interval_is_refused(text, kind):
-    with pytest.raises(ConfigError, match="data.interval"):
+    with pytest.raises(ConfigError, match=r"data.interval"):
         Interval.parse(text, kind)
 
 

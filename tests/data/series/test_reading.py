@@ -23,7 +23,7 @@ WANTED = np.array([[np.nan if cell is None else cell for cell in row[1:]] for ro
 
 
 def store_of(folder, name, **data):
-    return open_corpora(folder, train=name, **{"date": "date", **data})._train_rows
+    return open_corpora(folder, train=name, **{"date": "date", **data}).train_rows
 
 
 def text(separator=",", *, end="\n", comma=False, missing="", thousands=False):
@@ -104,7 +104,7 @@ def test_numbers_are_read_back_to_the_last_digit(tmp_path, found, separator):
         csv.writer(file, delimiter=separator).writerows(
             [("a", "b"), *(("" if cell is None else repr(cell) for cell in row) for row in found)]
         )
-    store = open_corpora(tmp_path, train="x.csv")._train_rows
+    store = open_corpora(tmp_path, train="x.csv").train_rows
     wanted = np.array([[np.nan if cell is None else cell for cell in row] for row in found], dtype=np.float64)
     np.testing.assert_array_equal(store.values, wanted)
 
@@ -166,13 +166,13 @@ def test_what_cannot_be_read_is_refused_with_a_cure(tmp_path, table, data, told)
 
 def test_other_encodings_and_broken_files_are_refused(tmp_path):
     (tmp_path / "x.csv").write_bytes(f"날짜,a,b\n{LONG}".encode("cp949"))
-    with pytest.raises(DataError, match="x.csv is not UTF-8 \\(line 1; it looks like CP949"):
+    with pytest.raises(DataError, match=r"x.csv is not UTF-8 \(line 1; it looks like CP949"):
         _ = open_corpora(tmp_path, train="x.csv", date=0).train
     (tmp_path / "y.csv.gz").write_bytes(gzip.compress(("a,b\n" + LONG * 900).encode())[:-50])
-    with pytest.raises(DataError, match="broken or cut-off gzip file"):
+    with pytest.raises(DataError, match=r"broken or cut-off gzip file"):
         _ = open_corpora(tmp_path, train="y.csv.gz", date=0).train
     (tmp_path / "z.txt").write_text("1 2 3")
-    with pytest.raises(DataError, match="z.txt is no table that jumok knows; a name ending in .tsv, .csv"):
+    with pytest.raises(DataError, match=r"z.txt is no table that jumok knows; a name ending in .tsv, .csv"):
         _ = open_corpora(tmp_path, train="z.txt").train
     with pytest.raises(DataError, match=r"none\.csv was not found"):
         _ = open_corpora(tmp_path, train="none.csv").train

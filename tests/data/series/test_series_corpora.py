@@ -84,7 +84,7 @@ def test_without_val_a_fifth_is_held_out(tmp_path):
     assert held_out.begin.tolist() == [40]
     assert corpora.train.end.tolist() == [40]
     assert corpora.filled_in.mean[0] == pytest.approx(19.5)
-    with pytest.raises(DataError, match="the recipe has no test data"):
+    with pytest.raises(DataError, match=r"the recipe has no test data"):
         corpora.evaluation("test")
 
 
@@ -112,7 +112,7 @@ def test_rows_of_a_panel_may_stand_in_any_order(tmp_path, order):
     elif order == "shuffled":
         np.random.default_rng(1).shuffle(every)
     write(tmp_path / "x.csv", PANEL + "".join(every))
-    store = open_corpora(tmp_path, train="x.csv", date="date", id="id")._train_rows
+    store = open_corpora(tmp_path, train="x.csv", date="date", id="id").train_rows
     assert dict(zip(store.names, store.lengths.tolist(), strict=True)) == lengths
     for k, name in enumerate(store.names):
         own = store.values[store.offsets[k] : store.offsets[k + 1]]
@@ -145,7 +145,7 @@ def test_two_columns_may_name_a_series(tmp_path):
         f"{scene},{ped},{10 * step},{step},0\n" for step in range(9) for scene in "ab" for ped in (1, 2)
     )
     write(tmp_path / "x.csv", text)
-    store = open_corpora(tmp_path, train="x.csv", id=["scene", "ped"], date="frame", paths=True)._train_rows
+    store = open_corpora(tmp_path, train="x.csv", id=["scene", "ped"], date="frame", paths=True).train_rows
     assert store.names == ["a / 1", "a / 2", "b / 1", "b / 2"]
     assert store.date_kind == "number"
 
@@ -207,11 +207,11 @@ def test_a_gap_between_train_and_val_is_a_gap_too(tmp_path):
 
 def test_uneven_dates_cannot_be_filled(tmp_path):
     write(tmp_path / "x.csv", "date,a\n2020-01-01 00:00,1\n2020-01-01 01:00,1\n2020-01-01 01:20,1\n")
-    with pytest.raises(DataError, match="from 2020-01-01 01:00 to 2020-01-01 01:20 is no whole number of steps of 1h"):
-        _ = open_corpora(tmp_path, train="x.csv", date="date", interval="1h", gaps="fill")._train_rows
+    with pytest.raises(DataError, match=r"from 2020-01-01 01:00 to 2020-01-01 01:20 is no whole number of steps of 1h"):
+        _ = open_corpora(tmp_path, train="x.csv", date="date", interval="1h", gaps="fill").train_rows
     write(tmp_path / "y.csv", "date,a\n2020-01-01,1\n2024-01-02,1\n")
-    with pytest.raises(DataError, match="would make more than 10 times as many rows"):
-        _ = open_corpora(tmp_path, train="y.csv", date="date", interval="1d", gaps="fill")._train_rows
+    with pytest.raises(DataError, match=r"would make more than 10 times as many rows"):
+        _ = open_corpora(tmp_path, train="y.csv", date="date", interval="1d", gaps="fill").train_rows
 
 
 # --- static columns and the calendar
@@ -253,7 +253,7 @@ def test_calendar_features_are_further_known_columns(tmp_path):
     assert corpora.train.arrays(np.array([0])).known.shape == (1, 3, 5)
     write(tmp_path / "y.csv", "step,a\n" + "".join(f"{step},1\n" for step in range(30)))
     with pytest.raises(
-        DataError, match="column 'step' has step numbers, so there is no calendar; leave data.calendar out"
+        DataError, match=r"column 'step' has step numbers, so there is no calendar; leave data.calendar out"
     ):
         _ = open_corpora(tmp_path, train="y.csv", date="step", calendar=["hour"]).train
 
@@ -276,14 +276,14 @@ def test_val_that_overlaps_train_is_refused(tmp_path):
 def test_rows_that_stand_there_twice_are_left_out_and_told(tmp_path):
     lines = rows(numbers(20))
     write(tmp_path / "x.csv", HEAD + "".join([*lines, lines[3], lines[3], lines[7]]))
-    store = open_corpora(tmp_path, train="x.csv", date="date")._train_rows
+    store = open_corpora(tmp_path, train="x.csv", date="date").train_rows
     np.testing.assert_array_equal(store.values, numbers(20))
     assert "left out, as they stand there twice: 3 rows" in store.notes
 
 
 def test_a_row_without_a_series_is_refused(tmp_path):
     write(tmp_path / "x.csv", "id,a\nx,1\n,2\n")
-    with pytest.raises(DataError, match="x.csv line 3 does not say which series it belongs to; fill in id"):
+    with pytest.raises(DataError, match=r"x.csv line 3 does not say which series it belongs to; fill in id"):
         _ = open_corpora(tmp_path, train="x.csv", id="id").train
 
 
@@ -317,14 +317,14 @@ def test_too_little_history_is_refused(tmp_path):
     ):
         _ = open_corpora(tmp_path, train="x.csv", date="date", look_back=30).train
     with pytest.raises(
-        DataError, match="val has 4 steps at most in a series, and a window's targets are 6; lower data.horizon"
+        DataError, match=r"val has 4 steps at most in a series, and a window's targets are 6; lower data.horizon"
     ):
         open_corpora(tmp_path, train="x.csv", date="date", horizon=6).evaluation("val")
 
 
 def test_zones_are_told(tmp_path):
     write(tmp_path / "x.csv", "date,a\n" + "".join(f"2020-01-{day:02}T09:00+09:00,1\n" for day in range(1, 29)))
-    store = open_corpora(tmp_path, train="x.csv", date="date")._train_rows
+    store = open_corpora(tmp_path, train="x.csv", date="date").train_rows
     assert store.notes == ["dates have time zones (+0900); they are kept in UTC"]
 
 

@@ -1,0 +1,199 @@
+"""A table of dates and numbers: which column is the date, which tell series apart, which are forecast.
+
+first rows → dates, numbers, names → the [data] of a recipe → all rows read once → Material
+"""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from jumok.config import SeriesData
+from jumok.config.series_data import Column
+from jumok.data.series.dates import DateReader
+from jumok.data.series.numbers import is_missing, is_number
+from jumok.data.series.reading import Table, open_table
+from jumok.data.series.series_corpora import SeriesCorpora
+from jumok.data.series.steps import DAY, looked_at, season_of, usual_interval
+from jumok.errors import ConfigError, DataError, counted, did_you_mean
+from jumok.workflows.new.columns import Choice
+from jumok.workflows.new.material import Material, SeriesFacts
+from jumok.workflows.new.places import Places
+
+FORECASTING = "forecasting"
+LOOKED_AT = 5000  # rows that tell what columns hold
+NEARLY_ALL = 0.9
+MOST_WORDS = 4  # of a name, on average
+DATES = re.compile(r"(.*[_ ])?(date|dates|datetime|ds|time|timestamp|day|month|hour|날짜|일자|일시|시간)", re.I)
+STEPS = re.compile(r"(.*[_ ])?(frame|step|t|index|idx|year)", re.I)
+IDS = re.compile(r"(unique_id|series|series_id|symbol|ticker|id|item|item_id|store|store_id|(.*_)?id|종목|지점)", re.I)
+TARGETS = ("y", "target", "value", "adj close", "close", "sales", "demand", "load", "price", "값", "판매량", "수요")
+
+
+@dataclass(frozen=True)
+class Looks:
+    """What the columns of a table look like, by its first rows."""
+
+    table: Table
+    dates: list[int]
+    numbers: list[int]
+    names: list[int]  # short texts that come again
+    texts: list[int]  # anything else
+    cells: list[list[str]]  # of each column
+
+    @property
+    def are_series(self) -> bool:
+        """Whether there are dates, numbers to forecast, and no running text."""
+        return bool(self.dates) and bool(set(self.numbers) - set(self.dates)) and not self.texts
+
+    def key(self, number: int) -> Column:
+        """Return how a recipe names a column."""
+        return self.table.names[number] if self.table.has_names else number
+
+    def find(self, wanted: str, option: str) -> int:
+        """Return the column that an option names, by its name or its number."""
+        for number, name in enumerate(self.table.names):
+            if wanted in (name, str(number)):
+                return number
+        cure = did_you_mean(wanted, [str(self.key(number)) for number in range(len(self.table.names))])
+        raise ConfigError(f"{option} {wanted}: {self.table.path.name} has no such column; {cure}")
+
+
+def look_at_columns(path: Path) -> Looks:
+    """Return what the first rows of a table hold."""
+    table = open_table(path, by_name=False)
+    cells: list[list[str]] = [[] for _ in table.names]
+    for block in table.blocks(range(len(table.names))):
+        for found, column in zip(cells, block.columns, strict=True):
+            found += [_text(cell) for cell in column[: LOOKED_AT - len(found)]]
+        if len(cells[0]) >= LOOKED_AT:
+            break
+    looks = Looks(table, [], [], [], [], cells)
+    for number, column in enumerate(cells):
+        there = [cell for cell in column if not is_missing(cell)]
+        if _are_dates(there, table.names[number], table.path):
+            looks.dates.append(number)
+        elif sum(map(is_number, there)) >= NEARLY_ALL * max(len(there), 1):
+            looks.numbers.append(number)
+        elif _are_names(there):
+            looks.names.append(number)
+        else:
+            looks.texts.append(number)
+    return looks
+
+
+def _text(cell: Any) -> str:
+    return cell.decode("utf-8").strip() if isinstance(cell, bytes) else "" if cell is None else str(cell).strip()
+
+
+def _are_dates(cells: list[str], name: str, path: Path) -> bool:
+    """Return whether all cells are dates; plain numbers are some only under a name that says so."""
+    if not cells or (all(map(is_number, cells[:20])) and not DATES.fullmatch(name) and not STEPS.fullmatch(name)):
+        return False
+    reader = DateReader(name)
+    try:
+        reader.read([cell.encode() for cell in cells], range(len(cells)), path)
+    except DataError:
+        return False
+    return reader.kind == "date" or bool(STEPS.fullmatch(name) or DATES.fullmatch(name))
+
+
+def _are_names(cells: list[str]) -> bool:
+    words = sum(len(cell.split()) for cell in cells)
+    return len(set(cells)) <= max(len(cells) // 2, 1) and words <= MOST_WORDS * len(cells)
+
+
+# --- a recipe's [data]
+
+
+def look_at_series(places: Places, choice: Choice, looks: Looks | None = None) -> Material:
+    """Return the series of a table: its columns by their use, how long it is, and how far apart its steps are."""
+    path = places["train"][0]
+    looks = looks or look_at_columns(path)
+    uses = _uses(looks, choice)
+    data = SeriesData.parse({"train": str(path.absolute()), **uses}, "data")
+    store = SeriesCorpora(data, []).train_rows
+    interval = usual_interval(looked_at(store.dates, store.offsets), store.date_kind)
+    targets = np.array(store.values[:LOOKED_AT, : len(data.targets)])
+    header = "the first row names the columns" if looks.table.has_names else "no header, so columns are numbered"
+    series = f"{counted(len(set(store.names)), 'series', 'series')} of " if data.id else ""
+    steps = f" of {interval}" if interval is not None and store.date_kind != "row" else ""
+    steps += " (business days)" if interval is not None and interval.unit == "business" else ""
+    dated = "" if data.date == "" else f"dates are in '{data.date}', "
+    told = f"series are told apart by {_listed(data.id)}, " if data.id else ""
+    return Material(
+        FORECASTING,
+        {split: paths[0] for split, paths in places.items()},
+        [
+            f"{path.name}: {series}{store.rows:,} steps{steps}; {header}",
+            f"{dated}{told}to forecast: {_listed(data.targets)}",
+            *store.notes,
+        ],
+        count=store.rows,
+        example=str(path),
+        series=SeriesFacts(
+            uses=uses,
+            length=int(np.median(store.lengths)),
+            count=len(store),
+            season=season_of(interval),
+            unit="" if interval is None or store.date_kind != "date" else interval.unit,
+            hours=bool(interval and interval.unit == "us" and interval.count < DAY),
+            positive=bool((targets[~np.isnan(targets)] > 0).all()),
+            horizon=choice.horizon,
+        ),
+    )
+
+
+def _listed(columns: list[Column]) -> str:
+    return ", ".join(f"'{column}'" if isinstance(column, str) else f"column {column}" for column in columns)
+
+
+def _uses(looks: Looks, choice: Choice) -> dict[str, Any]:
+    """Return the keys of [data] that say what columns are for."""
+    date = looks.find(choice.date, "--date") if choice.date else _date(looks)
+    ids = [looks.find(name, "--id") for name in choice.id.split(",")] if choice.id else _ids(looks, date)
+    used = {date, *ids}
+    if choice.target:
+        targets = [looks.find(name.strip(), "--target") for name in choice.target.split(",")]
+    else:
+        free = [number for number in looks.numbers if number not in used]
+        called = {looks.table.names[number].strip().lower(): number for number in reversed(free)}
+        likely = next((called[name] for name in TARGETS if name in called), None)
+        targets = [likely] if likely is not None and ids else free
+    if not targets:
+        raise DataError(f"{looks.table.path} has no column of numbers to forecast; name one with --target COLUMN")
+    past = [number for number in looks.numbers if number not in used and number not in targets] if ids else []
+    found: dict[str, Any] = {"date": looks.key(date)} if date is not None else {}
+    if ids:
+        found["id"] = [looks.key(number) for number in ids]
+    found["targets"] = [looks.key(number) for number in targets]
+    if past:
+        found["past"] = [looks.key(number) for number in past]
+    return found
+
+
+def _date(looks: Looks) -> int | None:
+    """Return the column of dates, one whose name says so before others; None where there is none."""
+    if not looks.dates:
+        return None
+    return next((number for number in looks.dates if DATES.fullmatch(looks.table.names[number])), looks.dates[0])
+
+
+def _ids(looks: Looks, date: int | None) -> list[int]:
+    """Return the columns that tell series apart: names, or numbers that are called so, where dates come more than once."""
+    if date is None or len(set(looks.cells[date])) == len(looks.cells[date]):  # the first series may be a long one
+        return [number for number in looks.names if IDS.fullmatch(looks.table.names[number])]
+    found = [number for number in looks.names if number != date]
+    called = [
+        number for number in range(len(looks.cells)) if IDS.fullmatch(looks.table.names[number]) and number != date
+    ]
+    for columns in ([number for number in found if number in called], found, called, sorted({*found, *called})):
+        keys = list(zip(*(looks.cells[number] for number in (*columns, date)), strict=True))
+        if columns and len(set(keys)) == len(keys):
+            return columns
+    raise ConfigError(
+        f"{looks.table.path} has some dates more than once, so there are several series; name the column that tells them "
+        "apart: --id COLUMN"
+    )
