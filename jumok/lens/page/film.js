@@ -1,7 +1,7 @@
 // The film put together: a slider through the steps of training, the map and the lines of each, charts underneath.
 import { followAppearance } from "./appearance.js";
-import { weightColours } from "./colour.js";
 import { stepTold } from "./charts.js";
+import { weightColours } from "./colour.js";
 import { showControls } from "./controls.js";
 import { find } from "./elements.js";
 import { makeCharts, showCharts } from "./film_charts.js";
