@@ -65,8 +65,8 @@ def show(explanation: "ForecastExplanation", wanted: Wanted, window: Window, *, 
     elif not wanted.page:
         console.print(explanation.draw(looked, colour=console.is_terminal), soft_wrap=True)
     for label, weight in looked.strongest():
-        told = f"{weight:.1%}" if looked.is_attention else f"{weight:+.4g}"
-        console.print(f"  {told:>10}  {label}", markup=False, highlight=False, soft_wrap=True)
+        number = f"{weight:.1%}" if looked.is_attention else f"{weight:+.4g}"
+        console.print(f"  {number:>10}  {label}", markup=False, highlight=False, soft_wrap=True)
 
 
 def weights_of(explanation: "ForecastExplanation", looked: "Looked") -> dict[str, object]:

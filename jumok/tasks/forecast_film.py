@@ -24,7 +24,7 @@ from jumok.tasks.window_batches import batch_of
 
 MOST_QUERIES, MOST_KEYS = 24, 48  # lines and columns of a map: more are tedious to look at, and large on disk
 BLOCKS = "▁▂▃▄▅▆▇█"
-MOST_BLOCKS = 60  # of a forecast in one line
+MOST_BLOCKS = 32  # of a forecast in one line
 
 Probe = tuple[Windows, int]  # windows, and the number of one of them
 
