@@ -90,7 +90,16 @@ class ImageModelConfig(ModelConfig):
 class SeriesModelConfig(ModelConfig):
     """A model that reads windows of series."""
 
-    FILLED_IN: ClassVar[tuple[str, ...]] = ("look_back", "horizon", "targets", "past", "known", "static", "relative")
+    FILLED_IN: ClassVar[tuple[str, ...]] = (
+        "look_back",
+        "horizon",
+        "targets",
+        "past",
+        "known",
+        "static",
+        "relative",
+        "joint",
+    )
 
     look_back: int = Field(0, ge=0, description="filled in from data.look_back")
     horizon: int = Field(0, ge=0, description="filled in from data.horizon")
@@ -99,8 +108,9 @@ class SeriesModelConfig(ModelConfig):
     known: int = Field(0, ge=0, description="filled in from the data: columns known ahead")
     static: int = Field(0, ge=0, description="filled in from the data: features that are constant in a series")
     relative: bool = Field(False, description="filled in from data.transform: targets are told from the last step on")
+    joint: bool = Field(False, description="filled in from data.paths: the ridge regression takes x and y together")
     ridge: float = Field(
-        0.0, ge=0.0, description="penalty of the ridge regression that it begins from; 0 = chosen on the last tenth of train"
+        0.0, ge=0.0, description="penalty, per example, of the ridge regression that it begins from; 0 = 0.05, of paths 1e-5"
     )
     units: Literal["scaled", "window"] = Field(
         "scaled", description="errors count in units of the column, or of each window: for series of very unlike sizes"

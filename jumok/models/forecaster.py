@@ -28,7 +28,7 @@ from jumok.nn.linear import Linear
 from jumok.nn.model import SeriesReader
 from jumok.nn.positions import Positions
 from jumok.nn.transformer import DecoderStack, EncoderStack, LayerOptions
-from jumok.nn.window_norm import WindowNorm, ridge_inputs, window_statistics
+from jumok.nn.window_norm import WindowNorm, ridge_forecast, window_statistics
 
 # B windows · L look-back · H horizon · C columns · V targets · N tokens · D width · P parameters of a value
 # F static features · K columns known ahead
@@ -100,14 +100,13 @@ class Forecaster(SeriesReader):
         self.project = self.reader.project
         self.head.begin(self.project.bias)
         if config.linear:
-            self.register_buffer("ridge_weight", torch.zeros(config.horizon, config.look_back))
-            self.register_buffer("ridge_bias", torch.zeros(config.horizon))
+            together = config.targets if config.joint else 1
+            self.register_buffer("ridge_weight", torch.zeros(together * config.horizon, together * config.look_back))
 
     @torch.no_grad()
-    def set_ridge(self, weight: Tensor, bias: Tensor) -> None:
-        """Take the ridge regression's weights (H, L) and bias (H,); the Transformer begins by adding nothing to it."""
+    def set_ridge(self, weight: Tensor) -> None:
+        """Take the ridge regression's weights; the Transformer begins by adding nothing to it."""
         self.ridge_weight.copy_(weight)
-        self.ridge_bias.copy_(bias)
 
     def features(self, batch: SeriesBatch) -> Tensor:
         """Return what is projected."""
@@ -123,10 +122,7 @@ class Forecaster(SeriesReader):
         shift, scale = self.statistics(batch)
         base = self.ridge(batch) if self.config.linear else shift.expand(-1, self.config.horizon, -1)
         past = self.normed(batch, shift, scale)
-        if self.config.feedback:
-            raw = self._fed_back(past, batch, base, shift, scale)
-        else:
-            raw = self.reader(past, batch)
+        raw = self._fed_back(past, batch, base, shift, scale) if self.config.feedback else self.reader(past, batch)
         return self.head.anchor(raw, base, scale), scale
 
     def _fed_back(self, past: Tensor, batch: SeriesBatch, base: Tensor, shift: Tensor, scale: Tensor) -> Tensor:
@@ -157,13 +153,10 @@ class Forecaster(SeriesReader):
         return torch.cat([normed, batch.past[..., targets:]], dim=-1)
 
     def ridge(self, batch: SeriesBatch) -> Tensor:
-        """Return the ridge regression's forecast (B, H, V), the same for all variables, from the last value on."""
-        past, level = ridge_inputs(
-            batch.past[..., : self.config.targets],
-            batch.observed[..., : self.config.targets],
-            relative=self.config.relative,
-        )
-        return torch.einsum("hl,blv->bhv", self.ridge_weight, past) + self.ridge_bias[:, None] + level
+        """Return the ridge regression's forecast (B, H, V), from the last value on."""
+        targets = self.config.targets
+        past, observed = batch.past[..., :targets], batch.observed[..., :targets]
+        return ridge_forecast(self.ridge_weight, past, observed, relative=self.config.relative)
 
     @property
     def shortcut(self) -> bool:
@@ -232,7 +225,9 @@ class StepTokens(Reader):
 
     def asked(self, batch: SeriesBatch) -> Tensor:
         """Return the horizon's queries (B, H, D), with what is known of their steps."""
-        queries = self.queries.expand(len(batch.past), -1, -1)
+        first = self.config.look_back
+        places = torch.arange(first, first + self.config.horizon, device=batch.past.device)
+        queries = (self.queries + self.positions.encode(places)).expand(len(batch.past), -1, -1)
         return queries + self.embed_known(batch.known) if self.config.known else queries
 
     def features(self, past: Tensor, batch: SeriesBatch) -> Tensor:

@@ -118,8 +118,8 @@ class SeriesReader(Model[SeriesBatch]):
         """Whether a linear regression, found before training, stands beside it."""
         return False
 
-    def set_ridge(self, weight: Tensor, bias: Tensor) -> None:
-        """Take the weights (H, L) and the bias (H,) of that regression."""
+    def set_ridge(self, weight: Tensor) -> None:
+        """Take the weights of that regression: (H, L), or (H · V, L · V) of all variables together."""
         raise AssertionError(f"{type(self).__name__} has no linear shortcut")
 
 

@@ -45,3 +45,14 @@ def ridge_inputs(past: Tensor, observed: Tensor, *, relative: bool = False) -> t
     """Return what a ridge regression reads (B, L, V), and what its forecast is counted from (B, 1, V)."""
     level = torch.zeros_like(past[:, :1]) if relative else last_value(past, observed)
     return (past - level) * observed, level
+
+
+def ridge_forecast(weight: Tensor, past: Tensor, observed: Tensor, *, relative: bool = False) -> Tensor:
+    """Return a ridge regression's forecast (B, H, V) of targets' past (B, L, V).
+
+    Its weights are (H, L), the same for all variables, or (H · V, L · V), of all variables together.
+    """
+    inputs, level = ridge_inputs(past, observed, relative=relative)
+    if weight.shape[1] == past.shape[1]:
+        return torch.einsum("hl,blv->bhv", weight, inputs) + level
+    return (inputs.flatten(1) @ weight.T).view(len(past), -1, past.shape[2]) + level

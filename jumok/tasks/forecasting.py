@@ -106,6 +106,7 @@ class Forecasting(Task[SeriesReader, SeriesBatch, Windows]):
             known=len(store.columns) - len(data.targets) - len(data.past),
             static=store.static.shape[1],
             relative=data.relative,
+            joint=data.paths,
         )
         self.recipe = replace(full, data=data)
         return self.recipe
@@ -115,8 +116,8 @@ class Forecasting(Task[SeriesReader, SeriesBatch, Windows]):
         notes = super().initialise(model)
         if model.shortcut:
             ridge = fit_ridge(self.corpora.train, self.model_config.ridge)
-            model.set_ridge(ridge.weight, ridge.bias)
-            notes.append(f"the model begins as a ridge regression (penalty {ridge.penalty:g})")
+            model.set_ridge(ridge.weight)
+            notes.append("the model begins as a ridge regression, to which the Transformer learns to add")
         return notes
 
     def batches(self) -> WindowBatches:

@@ -3,7 +3,7 @@
 windows, training windows → forecasters by name, repeating first → what each says of a Chunk
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
@@ -14,8 +14,7 @@ from jumok.data.series.scaling import Scaling
 from jumok.data.series.windows import Windows
 from jumok.evaluation import forecast_floors as floors
 from jumok.evaluation.forecasts import Said, Values
-from jumok.tasks.path_ridge import fit_path_ridge
-from jumok.tasks.ridge import MOST_WINDOWS, Ridge, fit_ridge
+from jumok.tasks.ridge import Ridge, fit_ridge
 from jumok.tasks.window_chunks import Chunk, Ground, chunks
 
 # B windows · L look-back · H horizon · V targets · Q levels
@@ -79,13 +78,9 @@ def floors_of(
     if train is None:
         return found, [*notes, "the training tables are not at hand: the ridge regression is left out"]
     fitting = partial(told, "fitting the ridge regression")
-    if data.paths:
-        joint = fit_path_ridge(paths_of(train), fitting)
-        found["ridge"] = lambda chunk: Said(joint.forecast(chunk.complete[:, -back:]))
-        return found, notes
     ridge = fit_ridge(train, progress=fitting)
     found["ridge"] = lambda chunk: Said(ridge_point(ridge, chunk, windows.scaling))
-    if levels:
+    if levels and not data.paths:
         spread = residual_deviation(ridge, train)
 
         def ridge_normal(chunk: Chunk) -> Said:
@@ -102,7 +97,7 @@ def ridge_point(ridge: Ridge, chunk: Chunk, scaling: Scaling) -> Values:
         torch.from_numpy(np.ascontiguousarray(each[..., : scaling.targets]))
         for each in (chunk.arrays.past, chunk.arrays.observed)
     )
-    return scaling.transformed(ridge.forecast(past, observed, relative=scaling.relative).numpy(), chunk.arrays.level)
+    return scaling.transformed(ridge.forecast(past, observed).numpy(), chunk.arrays.level)
 
 
 def residual_deviation(ridge: Ridge, train: Windows) -> Values:
@@ -113,10 +108,3 @@ def residual_deviation(ridge: Ridge, train: Windows) -> Values:
         error = np.where(chunk.observed, ridge_point(ridge, chunk, train.scaling) - chunk.future, 0.0)
         squares, count = squares + (error**2).sum(axis=0), count + chunk.observed.sum(axis=0)
     return np.asarray(np.sqrt(squares / np.maximum(count, 1)))
-
-
-def paths_of(train: Windows) -> Iterator[tuple[Values, Values]]:
-    """Yield positions (n, L, 2) and what came (n, H, 2) of training windows, at even distances where there are very many."""
-    chosen = np.unique(np.linspace(0, len(train) - 1, min(len(train), MOST_WINDOWS)).astype(np.int64))
-    for chunk in chunks(train, chosen):
-        yield chunk.complete[:, -train.data.look_back :], np.where(chunk.observed, chunk.future, np.nan)

@@ -35,6 +35,7 @@ VARIANTS = {
     "no shortcut": {"tokens": "patches", "linear": False},
     "relative": {"tokens": "patches", "relative": True},
     "relative, fed back": {"tokens": "steps", "relative": True, "feedback": True, "window": "none"},
+    "joint": {"tokens": "variables", "relative": True, "joint": True, "window": "none", **HEADS["mixture"]},
     "post-norm": {"tokens": "variables", "norm_position": "post", "activation": "relu"},
     "alone": {"tokens": "patches", "past": 0, "known": 0, "static": 0},
     "steps, alone": {"tokens": "steps", "past": 0, "known": 0, "static": 0},
@@ -53,7 +54,7 @@ def make_model(variant, *, fresh=False, **changes):
     if not fresh:  # it starts by adding nothing
         torch.nn.init.normal_(model.project.weight, std=0.1)
         if model.shortcut:
-            model.set_ridge(0.1 * torch.randn(HORIZON, LOOK_BACK), 0.1 * torch.randn(HORIZON))
+            model.set_ridge(0.1 * torch.randn_like(model.ridge_weight))
     return model.eval()
 
 
@@ -133,12 +134,15 @@ def test_it_begins_as_the_ridge_regression(variant):
     """Or, without one, as the window's own level."""
     model = make_model(variant, fresh=True)
     batch = make_batch(model, missing=0.0)
-    weight, bias = torch.randn(HORIZON, LOOK_BACK), torch.randn(HORIZON)
     if model.shortcut:
-        model.set_ridge(weight, bias)
+        weight = torch.randn_like(model.ridge_weight)
+        model.set_ridge(weight)
         past = batch.past[..., :TARGETS]
         level = torch.zeros_like(past[:, :1]) if model.config.relative else past[:, -1:]
-        wanted = torch.stack([(past - level)[..., v] @ weight.T + bias for v in range(TARGETS)], dim=2) + level
+        if model.config.joint:
+            wanted = ((past - level).flatten(1) @ weight.T).view(-1, HORIZON, TARGETS) + level
+        else:
+            wanted = torch.stack([(past - level)[..., v] @ weight.T for v in range(TARGETS)], dim=2) + level
     else:
         wanted = batch.past[..., :TARGETS].mean(dim=1, keepdim=True).expand(-1, HORIZON, -1)
     assert_close(model.head.point(model(batch)), wanted, **CLOSE)
@@ -154,8 +158,6 @@ def test_a_shifted_and_scaled_window_has_a_shifted_and_scaled_forecast(variant):
         pytest.skip("nothing is taken off")
     batch = make_batch(model, missing=0.0)
     factor = 3.0 if model.config.window == "mean-std" else 1.0
-    if model.shortcut:
-        model.set_ridge(model.ridge_weight, torch.zeros(HORIZON))  # a bias is in units of the column
     plain = model.head.point(model(batch))
     moved = model.head.point(model(replace(batch, past=batch.past * factor + 7)))
     assert_close(moved, plain * factor + 7, atol=1e-4, rtol=1e-4)

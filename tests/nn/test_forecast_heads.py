@@ -73,7 +73,9 @@ def test_students_t_is_scipys(made):
     place, spread, freedom = (part.double().numpy() for part in found.unbind(-1))
     unit = scale.double().numpy()
     density = stats.t.logpdf(future.double().numpy(), freedom, place, spread) + torch.tensor(unit).log().numpy()
-    assert_close(float(head.loss(found, future, there, scale)), -float((density * there.numpy()).sum()), rtol=1e-4, atol=1e-3)
+    assert_close(
+        float(head.loss(found, future, there, scale)), -float((density * there.numpy()).sum()), rtol=1e-4, atol=1e-3
+    )
     asked = head.quantiles(found, LEVELS)
     for number, level in enumerate(LEVELS):
         wanted = torch.from_numpy(stats.t.ppf(level, freedom, place, spread))
@@ -112,7 +114,9 @@ def test_ways_are_as_likely_as_they_say(made):
     assert_close(head.point(found), torch.einsum("bk,bkhv->bhv", likely, ways))
 
 
-@pytest.mark.parametrize("head", [PointHead(), QuantileHead(LEVELS), StudentHead(), MixtureHead(3)], ids=lambda h: h.kind)
+@pytest.mark.parametrize(
+    "head", [PointHead(), QuantileHead(LEVELS), StudentHead(), MixtureHead(3)], ids=lambda h: h.kind
+)
 def test_what_is_missing_counts_nowhere(made, head):
     found, future, there, scale = made(head)
     other = torch.where(there, future, future + 50)

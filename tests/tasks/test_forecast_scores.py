@@ -10,7 +10,6 @@ from jumok.evaluation.forecast_report import forecast_report
 from jumok.runs.job import prepare_job
 from jumok.tasks import window_chunks
 from jumok.tasks.forecast_scores import MODEL, score_forecasts
-from jumok.tasks.path_ridge import fit_path_ridge
 from jumok.tasks.window_chunks import Ground
 
 LOOK_BACK, HORIZON, SEASON = 23, 5, 7
@@ -222,17 +221,3 @@ def test_a_season_longer_than_the_look_back_is_told(tmp_path):
     scores = score_forecasts(task, model, windows)
     assert "seasonal naive" not in scores["floors"]
     assert scores["notes"] == ["a season of 29 steps is longer than the look-back: seasonal naive is left out"]
-
-
-def test_the_ridge_of_paths_takes_both_axes_together():
-    draw = np.random.default_rng(1)
-    past = draw.normal(size=(211, 5, 2)).cumsum(axis=1)
-    weight = draw.normal(size=(8, 6))
-    steps = (past[:, :4] - past[:, 4:]).reshape(211, -1)
-    future = (steps @ weight).reshape(211, 3, 2) + past[:, -1:]
-    future[0, 1, 0] = np.nan  # not whole: not learnt from
-    fitted = fit_path_ridge([(past[:100], future[:100]), (past[100:], future[100:])])
-    found = fitted.forecast(past[1:])
-    assert np.abs(found - future[1:]).max() < 1e-2
-    standing = np.full((1, 5, 2), 3.5)
-    assert fitted.forecast(standing) == pytest.approx(np.full((1, 3, 2), 3.5))
