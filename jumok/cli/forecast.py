@@ -95,6 +95,8 @@ def forecast(
             else found.page()
         )
         save_page(page, html, opened=open_page)
+        if len(found) > found.most_on_page:
+            say(f"the page has the first {found.most_on_page} of {len(found):,} series; --series chooses")
     if as_json:
         for one in found:
             typer.echo(json.dumps(one.to_dict(), ensure_ascii=False))

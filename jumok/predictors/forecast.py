@@ -22,7 +22,6 @@ from jumok.texts import localized
 # L steps of history · H steps ahead · V targets · K ways
 
 MOST_SHOWN = 4  # charts of a notebook's cell
-MOST_ON_PAGE = 50  # series
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -80,6 +79,8 @@ class Forecast(ForecastView):
 class Forecasts(list[Forecast]):
     """The forecasts of some series by one run; in a notebook, the charts of the first."""
 
+    most_on_page = 50  # series
+
     def __init__(self, forecasts: Iterable[Forecast] = (), *, run: str = "", season: int = 0) -> None:
         """Take forecasts, the name of their run and the steps of a season."""
         super().__init__(forecasts)
@@ -87,7 +88,7 @@ class Forecasts(list[Forecast]):
 
     def page(self, *, lang: str | None = None) -> Page:
         """Return the page of the first forecasts; SeriesForecaster.explain adds where the model looked."""
-        looks = [ForecastLook(self.run, one, season=self.season) for one in self[:MOST_ON_PAGE]]
+        looks = [ForecastLook(self.run, one, season=self.season) for one in self[: self.most_on_page]]
         return make_forecast_page(looks, lang=lang)
 
     def csv_parts(self) -> Iterator[str]:
