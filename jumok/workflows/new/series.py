@@ -61,6 +61,15 @@ class Looks:
         raise ConfigError(f"{option} {wanted}: {self.table.path.name} has no such column; {cure}")
 
 
+def series_at(path: Path) -> Looks | None:
+    """Return what a table looks like that holds series, None where it holds something else or cannot be read."""
+    try:
+        looks = look_at_columns(path)
+    except DataError:  # told by whoever reads it as something else
+        return None
+    return looks if looks.are_series else None
+
+
 def look_at_columns(path: Path) -> Looks:
     """Return what the first rows of a table hold."""
     table = open_table(path, by_name=False)
