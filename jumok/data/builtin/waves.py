@@ -24,7 +24,8 @@ def name(number: int) -> str:
 
 def dates() -> NDArray[np.datetime64]:
     """Return the hours (STEPS,) of all series."""
-    return BEGIN.astype("M8[s]") + np.arange(STEPS) * np.timedelta64(3600, "s")
+    found: NDArray[np.datetime64] = BEGIN.astype("M8[s]") + np.arange(STEPS) * np.timedelta64(3600, "s")
+    return found
 
 
 def holidays() -> NDArray[np.float64]:
