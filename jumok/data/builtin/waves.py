@@ -19,7 +19,7 @@ HOLIDAY_SHARE = 0.05  # of days
 
 def name(number: int) -> str:
     """Return the name of a series."""
-    return f"wave {number}"
+    return f"wave-{number}"
 
 
 def dates() -> NDArray[np.datetime64]:
