@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from jumok.workflows.check import CheckReport, check
     from jumok.workflows.compare import Comparison, RunResult, compare, name_runs
     from jumok.workflows.compare_captions import CaptionComparison, CaptionResult
+    from jumok.workflows.compare_forecasts import ForecastComparison, ForecastResult
     from jumok.workflows.export import export_model
     from jumok.workflows.fetch import fetch
     from jumok.workflows.import_ import import_model
@@ -77,8 +78,10 @@ __all__ = [
     "Filling",
     "Film",
     "Forecast",
+    "ForecastComparison",
     "ForecastExplanation",
     "ForecastLook",
+    "ForecastResult",
     "Forecasts",
     "HeadWorth",
     "ImageClassifier",
@@ -164,6 +167,7 @@ _HOMES = {
     "jumok.workflows.check": ("CheckReport", "check"),
     "jumok.workflows.compare": ("Comparison", "RunResult", "compare", "name_runs"),
     "jumok.workflows.compare_captions": ("CaptionComparison", "CaptionResult"),
+    "jumok.workflows.compare_forecasts": ("ForecastComparison", "ForecastResult"),
     "jumok.workflows.export": ("export_model",),
     "jumok.workflows.fetch": ("fetch",),
     "jumok.workflows.import_": ("import_model",),

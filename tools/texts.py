@@ -58,6 +58,9 @@ NOT_SHOWN = {  # files, and what in them nobody reads; None: all of it
     "workflows/new/plan.py": r"^task = ",  # a line of a recipe
     "training/notebook.py": r"^<",
     "api.py": r"\{kind\}",  # not from the command line
+    "lens/forecast_figure.py": r"outside upper",
+    "lens/forecast_svg.py": None,
+    "predictors/forecast.py": r"^(Forecast\(|<div>)",  # a repr, and HTML
     "predictors/explanation.py": r"Explanation\(",  # a repr
     "predictors/image_explanation.py": r"Explanation\(",
 }

@@ -1,6 +1,6 @@
 """`jumok compare`: runs side by side, and whether the difference may be chance.
 
-Comparison → its table and notes here; CaptionComparison → compare_captions.py
+Comparison → its table and notes here; CaptionComparison → compare_captions.py; ForecastComparison → compare_forecasts.py
 """
 
 import json
@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from jumok.cli import compare_captions
+from jumok.cli import compare_captions, compare_forecasts
 from jumok.cli.decoding_options import decoding_given
 from jumok.cli.display import bar, error_console, padded, run_folders, say
 from jumok.errors import are, counted
 from jumok.texts import localized_word
 
 if TYPE_CHECKING:
-    from jumok.api import CaptionComparison, Comparison, RunResult
+    from jumok.api import CaptionComparison, Comparison, ForecastComparison, RunResult
 
 COLUMNS = (
     "run", "parameters", "minutes", "BLEU", "p", "longest fifth", "chrF", "p", "training tok/s", "translation tok/s",
@@ -39,14 +39,16 @@ def compare(
     to: str = typer.Option("", "--to", help="The target language of runs that have several."),
     checkpoint: str = typer.Option("best", "--checkpoint", help="best, last or step-N."),
     png: Path | None = typer.Option(
-        None, "--png", help="Draw BLEU by source length, or captions by number of objects, to this file."
+        None,
+        "--png",
+        help="Draw BLEU by source length, captions by number of objects, or errors by steps ahead, to this file.",
     ),
     markdown: bool = typer.Option(False, "--markdown", help="Print a table to paste into a README."),
     as_json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
-    """Translate the same sentences, or describe the same images, with several runs: scores, significance, size, time.
+    """Translate the same sentences, describe the same images or forecast the same windows with several runs.
 
-    Each run decodes as its recipe says; --beam is for all of them.
+    Scores with significance, size and time. Each run decodes as its recipe says; --beam is for all of them.
 
     Example: [bold]jumok compare runs/seq2seq runs/transformer --beam 5 --png lengths.png[/bold]
     """
@@ -56,7 +58,7 @@ def compare(
     if markdown and as_json:
         raise ConfigError("--markdown and --json are both given; choose one")
     with bar(error_console(), "comparing", None) as advance:
-        comparisons: Mapping[str, Comparison | CaptionComparison] = api.compare(
+        comparisons: Mapping[str, Comparison | CaptionComparison | ForecastComparison] = api.compare(
             runs,
             split=split,
             source=source,
@@ -78,6 +80,9 @@ def compare(
         if isinstance(comparison, api.CaptionComparison):
             columns, rows, told = compare_captions.parts(comparison)
             examples = counted(comparison.images, "image")
+        elif isinstance(comparison, api.ForecastComparison):
+            columns, rows, told = compare_forecasts.parts(comparison)
+            examples = counted(comparison.windows, "window")
         else:
             columns, rows, told = COLUMNS, [cells(run) for run in comparison.runs], notes(comparison)
             examples = counted(comparison.sentences, "sentence")

@@ -1,7 +1,7 @@
 """`jumok evaluate`: score a run."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,6 +9,7 @@ import typer
 
 from jumok.cli.decoding_options import decoding_given
 from jumok.cli.display import bar, error_console, print_table, run_folders, say
+from jumok.texts import localized_word
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -57,8 +58,9 @@ def evaluate(
         report = make_report(label, split if source is None else "files", scores)
         for line in report.lines:
             say(line)
+        own_words = scores.get("labels", ())
         if report.table is not None:
-            print_table(drawn(report.table.headings, report.table.rows), as_given=scores.get("labels", ()))
+            print_table(drawn(report.table.headings, report.table.rows, own_words), as_given=own_words)
         for line in report.footnotes:
             say(line)
         for further in report.further:
@@ -66,11 +68,11 @@ def evaluate(
             print_table(drawn(further.headings, further.rows))
 
 
-def drawn(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> "Table":
-    """Return a table of scores as rich draws it."""
+def drawn(headings: Sequence[str], rows: Sequence[Sequence[str]], as_given: Collection[str] = ()) -> "Table":
+    """Return a table of scores as rich draws it; what its rows are called is translated, but for users' own words."""
     from rich.table import Table
 
     table = Table(*headings, box=None, padding=(0, 2))
-    for row in rows:
-        table.add_row(*row)
+    for name, *figures in rows:
+        table.add_row(name if name in as_given else localized_word(name), *figures)
     return table

@@ -138,7 +138,7 @@ def _draw(found: "Forecasts") -> None:
         if not charts:
             break
         if one.series:
-            console.print(one.series, style="bold underline")
+            console.print(one.series, style="bold")
         for chart in charts:
             console.print(chart, soft_wrap=True)
         _print_numbers(one)
@@ -151,18 +151,16 @@ def _print_numbers(one: "Forecast") -> None:
     """Print the first steps of a forecast."""
     from rich.table import Table
 
-    from jumok.texts import localized_word
-
     names = one.targets[:MOST_TARGETS]
     bands = one.bands()
-    table = Table(localized_word("date"), *names, box=None, padding=(0, 2), title_justify="left")
+    table = Table("date", *names, box=None, padding=(0, 2))
     for column in table.columns[1:]:
         column.justify = "right"
     for step, label in enumerate(one.labels[:MOST_STEPS]):
         cells = []
         for place in range(len(names)):
             band = [f"{one.quantiles[level][step, place]:,.5g}" for level in bands[0]] if bands else []
-            cells.append(f"{one.point[step, place]:,.5g}" + (f" ({band[0]} to {band[1]})" if band else ""))
+            cells.append(f"{one.point[step, place]:,.5g}" + (f" ({band[0]} … {band[1]})" if band else ""))
         table.add_row(label, *cells)
     print_table(table, as_given=names)
     further = len(one) - MOST_STEPS

@@ -34,7 +34,9 @@ def look(
         None, "--layer", min=1, help="One layer, counted from 1; the mean of all otherwise, of an image their rollout."
     ),
     head: int | None = typer.Option(None, "--head", min=1, help="One head, counted from 1; the mean of all otherwise."),
-    at: str = typer.Option("", "--at", help="Forecasts: the last date or step that is known; by default the table's last."),
+    at: str = typer.Option(
+        "", "--at", help="Forecasts: the last date or step that is known; by default the table's last."
+    ),
     series: str = typer.Option("", "--series", help="Forecasts: which series of a table that has several."),
     step: int = typer.Option(1, "--step", min=1, help="Forecasts: the step ahead whose look is shown."),
     words: bool | None = typer.Option(

@@ -42,6 +42,8 @@ def look_at_forecast(runs: Mapping[str, str], table: str, wanted: Wanted, window
 
 def show(explanation: "ForecastExplanation", wanted: Wanted, window: Window, *, name: str = "") -> None:
     """Show one run's weights in the terminal or as a PNG, or print its numbers; name it where there are several."""
+    from jumok import api
+
     looked = explanation.looked(
         window.step, target=window.target, kind=wanted.kind, layer=wanted.layer, head=wanted.head
     )
@@ -55,14 +57,16 @@ def show(explanation: "ForecastExplanation", wanted: Wanted, window: Window, *, 
     say(f"{view.labels[looked.step]}, step {looked.step + 1} of {len(view)}: {looked.title}")
     if explanation.why and not wanted.kind:
         say(explanation.why)
+    for warning in explanation.warnings if looked.is_attention else ():
+        warn_on(error_console())(api.Notice(None, warning))
     if wanted.png is not None:
         explanation.save_png(looked, wanted.png)
         say(f"image: {wanted.png}")
     elif not wanted.page:
         console.print(explanation.draw(looked, colour=console.is_terminal), soft_wrap=True)
     for label, weight in looked.strongest():
-        told = f"{weight:.1%}" if looked.is_attention else f"{weight:+.4g}"
-        console.print(f"  {told:>10}  {label}", markup=False, highlight=False, soft_wrap=True)
+        number = f"{weight:.1%}" if looked.is_attention else f"{weight:+.4g}"
+        console.print(f"  {number:>10}  {label}", markup=False, highlight=False, soft_wrap=True)
 
 
 def weights_of(explanation: "ForecastExplanation", looked: "Looked") -> dict[str, object]:

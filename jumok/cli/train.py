@@ -35,6 +35,8 @@ def train(
     if not job.train(console):
         raise typer.Exit(130)  # as a shell reports Ctrl-C, so that a script does not go on with half a model
     predictor, folder = predictor_class(job.recipe.task), quote(str(job.folder))
-    use = f"jumok {predictor.verb} {folder} {predictor.example}"
-    say(f"Use it:    {use if predictor.verb else f'jumok.load({str(job.folder)!r}), in Python'}")
-    say(f"Score it:  jumok evaluate {quote(str(job.folder))}")
+    if predictor.verb:
+        say(f"Use it:    jumok {predictor.verb} {folder} {predictor.example}")
+    else:
+        say(f"Use it:    jumok.load({str(job.folder)!r}), in Python")
+    say(f"Score it:  jumok evaluate {folder}")

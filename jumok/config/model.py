@@ -100,7 +100,9 @@ class SeriesModelConfig(ModelConfig):
     static: int = Field(0, ge=0, description="filled in from the data: features that are constant in a series")
     relative: bool = Field(False, description="filled in from data.transform: targets are told from the last step on")
     ridge: float = Field(
-        0.0, ge=0.0, description="penalty of the ridge regression that it begins from; 0 = chosen on the last tenth of train"
+        0.0,
+        ge=0.0,
+        description="penalty of the ridge regression that it begins from; 0 = chosen on the last tenth of train",
     )
     units: Literal["scaled", "window"] = Field(
         "scaled", description="errors count in units of the column, or of each window: for series of very unlike sizes"

@@ -23,8 +23,7 @@ from jumok.evaluation.student_t import quantile
 EWMA = 0.94  # of the variance of one step to the next (RiskMetrics 1996)
 EWMA_STEPS = 200  # that count: 0.94 to their power is 4e-6
 FREEDOM = 5  # degrees of Student's t around it
-DRAWS = 20  # turned velocities of each path
-TURN = 25.0  # degrees, the deviation of their directions
+TURN = 25.0  # degrees, the deviation of turned velocities' directions
 
 
 def carried(past: Values, otherwise: Values) -> Values:
@@ -68,9 +67,9 @@ def turned_velocities(past: Values, horizon: int, angles: Values) -> Values:
     return np.asarray(past[:, -1][:, None, None] + turned[:, :, None] * _steps(horizon))
 
 
-def draw_turns(generator: np.random.Generator, windows: int) -> Values:
+def draw_turns(generator: np.random.Generator, windows: int, ways: int) -> Values:
     """Return angles (B, K) of so many further windows."""
-    return generator.normal(0.0, np.deg2rad(TURN), (windows, DRAWS))
+    return generator.normal(0.0, np.deg2rad(TURN), (windows, ways))
 
 
 def ewma_deviation(past: Values) -> Values:

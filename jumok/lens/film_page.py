@@ -58,6 +58,7 @@ def make_film_page(film: Film, *, name: str, words: bool | None = None, lang: st
         "frames": frames,
         "charts": charts,
         "words": words,
+        "answers": shots[0].answer_is,
     }
     page, styles = ("caption_film", ("image", "caption", "film")) if shots[0].image else ("film", ("film",))
     footer = FOOTERS[shots[0].answer_is]

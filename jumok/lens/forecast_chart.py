@@ -14,7 +14,7 @@ from rich.text import Text
 from jumok.lens.axes import Values, round_ticks, tick_labels, value_range
 from jumok.lens.forecast_view import ForecastView
 from jumok.lens.terminal import Drawing
-from jumok.texts import localized
+from jumok.texts import localized, localized_word
 
 PIPE, WIDEST, NARROWEST = 80, 132, 30  # columns: where the output is no terminal; at most; at least
 ROWS, PATH_ROWS = 10, 18  # lines of a chart, and at most of one of a path
@@ -196,10 +196,13 @@ def band_name(band: tuple[float, float]) -> str:
 def heading_of(name: str, view: ForecastView, width: int) -> Text:
     """Return the first line: what is drawn, and what its colours mean."""
     words = Text()
-    there = {TRUTH: bool(np.isfinite(truth_of(view)).any()), WAY: view.ways is not None}
-    for layer, word in ((HISTORY, "history"), (FORECAST, "forecast"), (TRUTH, "what came"), (WAY, "ways it may go")):
-        if there.get(layer, True):
-            words.append("   ⣀⡠ ", style=STYLES[layer]).append(localized(word), style=FAINT)
+    meanings = {HISTORY: localized_word("history"), FORECAST: localized_word("forecast")}
+    if np.isfinite(truth_of(view)).any():
+        meanings[TRUTH] = localized("what came")
+    if view.ways is not None:
+        meanings[WAY] = localized("ways it may go")
+    for layer, meaning in meanings.items():
+        words.append("   ⣀⡠ ", style=STYLES[layer]).append(meaning, style=FAINT)
     if (bands := view.bands()) and not view.paths:
         words.append(f"   {SHADE}{SHADE} ", style=BAND).append(band_name(bands[0]), style=FAINT)
     room = max(width - words.cell_len, 8)

@@ -15,14 +15,14 @@ from jumok.lens.axes import date_ticks
 from jumok.lens.figure import FONTS, installed, plain, save_png
 from jumok.lens.forecast_chart import band_name, likely_ways, shown_history, truth_of
 from jumok.lens.forecast_view import ForecastView
-from jumok.texts import localized
+from jumok.texts import localized, localized_word
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST_PANELS = 8
 WIDE, HIGH, SQUARE, LEGEND = 7.6, 2.5, 4.6, 0.35  # inches of a panel, of one of a path, and of the legend
-MOST_DATES = 5
+MOST_DATES, NAME = 5, 1.8  # NAME: inches of one in the legend
 # Okabe and Ito's colours, which the colour-blind can tell apart.
 HISTORY, FORECAST, TRUTH, GREY = "#333333", "#0072B2", "#D55E00", "#888888"
 FAINTEST, STRONGEST = 0.16, 0.34  # opacity of the outermost and of the innermost band
@@ -48,7 +48,8 @@ def save_forecasts(views: Sequence[ForecastView], path: Path) -> int:
         for axes in panels[len(shown) :]:
             axes.set_visible(False)
         handles, labels = panels[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside upper left", ncols=len(labels), frameon=False)
+        abreast = max(int(size[0] / NAME), 2)  # names of the legend that stand side by side
+        figure.legend(handles, labels, loc="outside upper left", ncols=min(abreast, len(labels)), frameon=False)
         save_png(figure, path)
     return len(charts) - len(shown)
 
@@ -58,7 +59,7 @@ def _against_time(axes: Axes, view: ForecastView, target: int) -> None:
     history, point, truth = view.history[-seen:, target], view.point[:, target], truth_of(view)[:, target]
     last, ahead = history[-1:], np.arange(len(point) + 1)
     before = np.arange(1 - seen, 1)
-    axes.plot(before, history, color=HISTORY, linewidth=1.0, label=localized("history"))
+    axes.plot(before, history, color=HISTORY, linewidth=1.0, label=localized_word("history"))
     for number, (low, high) in enumerate(bands):
         opacity = FAINTEST + (STRONGEST - FAINTEST) * number / max(len(bands) - 1, 1)
         below, above = (np.append(last, view.quantiles[level][:, target]) for level in (low, high))
@@ -67,11 +68,11 @@ def _against_time(axes: Axes, view: ForecastView, target: int) -> None:
         axes.plot(ahead, np.append(last, way[:, target]), color=FORECAST, alpha=0.3, linewidth=0.8)
     if np.isfinite(truth).any():
         axes.plot(ahead, np.append(last, truth), color=TRUTH, linewidth=1.0, label=localized("what came"))
-    axes.plot(ahead, np.append(last, point), color=FORECAST, linewidth=1.8, label=localized("forecast"))
+    axes.plot(ahead, np.append(last, point), color=FORECAST, linewidth=1.8, label=localized_word("forecast"))
     axes.axvline(0, color=GREY, linewidth=0.8, linestyle=(0, (2, 2)))
     axes.plot([0], last, marker="o", markersize=4, color=HISTORY)
     if len(view) > view.trained_steps:
-        name = localized("made of its own forecasts from here on")
+        name = localized("forecast from forecasts")
         axes.axvline(view.trained_steps, color=GREY, linewidth=1.0, linestyle=(0, (1, 3)), label=name)
     ticks = date_ticks([*view.history_labels[-seen:], *view.labels], MOST_DATES)
     axes.set_xticks([place + 1 - seen for place in ticks], list(ticks.values()))
@@ -83,7 +84,7 @@ def _against_time(axes: Axes, view: ForecastView, target: int) -> None:
 def _path(axes: Axes, view: ForecastView) -> None:
     """Draw a path seen from above, a metre as long each way; a way is as strong as it is likely."""
     last = view.history[-1:]
-    axes.plot(*view.history.T, color=HISTORY, linewidth=1.2, marker="o", markersize=3, label=localized("history"))
+    axes.plot(*view.history.T, color=HISTORY, linewidth=1.2, marker="o", markersize=3, label=localized_word("history"))
     if view.ways is not None and view.likelihood is not None:
         strongest = float(view.likelihood.max())
         for number, way in enumerate(np.argsort(view.likelihood)[::-1]):
@@ -99,7 +100,7 @@ def _path(axes: Axes, view: ForecastView) -> None:
         )  # fmt: skip
     axes.plot(
         *np.concatenate([last, view.point]).T, color=FORECAST, linewidth=1.6, marker="o", markersize=2.5,
-        label=localized("forecast"),
+        label=localized_word("forecast"),
     )  # fmt: skip
     axes.plot(*last.T, marker="o", markersize=6, color=HISTORY)
     axes.set_aspect("equal", adjustable="datalim")

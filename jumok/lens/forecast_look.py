@@ -8,11 +8,17 @@ from dataclasses import dataclass
 import numpy as np
 from torch import Tensor
 
+from jumok.inspection.pointing import ALIKE, distance_between_queries
 from jumok.inspection.record import AttentionRecord
 from jumok.inspection.series_tokens import Sides, Span
 from jumok.lens.forecast_view import DAY, ForecastView
 
 # H horizon · V targets · S stretches
+
+STEPS_ALIKE = (
+    "The steps of the forecast look at nearly the same places: their maps hardly differ, in any head. Such a model says "
+    "much the same of every step, unless its linear part tells them apart."
+)
 
 
 @dataclass(frozen=True)
@@ -46,6 +52,15 @@ class ForecastAttention:
     def tells_steps(self) -> bool:
         """Whether it tells where each step of the forecast looks; of patches and variables, the head reads all."""
         return "cross" in self.sides
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What to know of these maps: that the steps of the forecast look alike."""
+        maps = [found for record in self.records for found in record.of_kind("cross")]
+        if not maps or maps[0].weights.shape[1] < 2:
+            return ()
+        apart = max(float(distance_between_queries(found.weights.float()).max()) for found in maps)
+        return (STEPS_ALIKE,) if apart < ALIKE else ()
 
 
 @dataclass(frozen=True)

@@ -83,6 +83,7 @@ def _describe(look: ForecastLook, packing: Packing) -> dict[str, Any]:
         "dates": view.history_labels,
         "ahead": view.labels,
         "trained": view.trained_steps,
+        "warnings": look.attention.warnings if look.attention else (),
         "marks": look.marks,
         "history": packed(view.history),
         "point": packed(view.point),
@@ -109,9 +110,10 @@ def _maps_of(look: ForecastLook) -> Iterator[tuple[AttentionMap, Tokens, Tokens,
     if attention.occlusion is not None:
         stretches = stretch_tokens("stretches", attention.occlusion.spans, view.history_labels)
         forecast = step_tokens("forecast", view.labels, first=len(view.history))
-        for target in [None] if view.paths else range(len(view.targets)):
-            change = attention.occlusion.of(target).T[None]  # (1, H, S)
-            yield AttentionMap("", OCCLUSION, 0, change), forecast, stretches, target
+        targets: list[int | None] = [None] if view.paths else [*range(len(view.targets))]
+        for of in targets:
+            change = attention.occlusion.of(of).T[None]  # (1, H, S)
+            yield AttentionMap("", OCCLUSION, 0, change), forecast, stretches, of
 
 
 def in_blocks(found: AttentionMap, queries: Tokens, keys: Tokens) -> tuple[AttentionMap, Tokens, Tokens]:

@@ -32,6 +32,7 @@ from jumok.lens.forecast_chart import (
     WIDEST,
     Canvas,
     PathChart,
+    band_name,
     framed,
     heading_of,
     likely_ways,
@@ -39,6 +40,7 @@ from jumok.lens.forecast_chart import (
 )
 from jumok.lens.forecast_view import ForecastView
 from jumok.lens.terminal import Drawing, shade
+from jumok.texts import localized
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -159,15 +161,13 @@ def _series_axes(axes: Axes, view: ForecastView, target: int, step: int, shares:
     axes.set_ylim(below[0] - 2 * room, below[1] + room)
     extent = (-0.5, seen - 0.5, below[0] - 2 * room, below[0] - room)
     axes.imshow(shares[None], cmap=COLOURS, vmin=0.0, vmax=1.0, extent=extent, aspect="auto", interpolation="nearest")
-    axes.plot(np.arange(seen), history, color=HISTORY_COLOUR, linewidth=1, label="history")
+    axes.plot(np.arange(seen), history, color=HISTORY_COLOUR, linewidth=1, label=localized("history"))
     for low, high in view.bands():
         edges = view.quantiles[low][:, target], view.quantiles[high][:, target]
-        axes.fill_between(
-            ahead, *edges, color=FORECAST_COLOUR, alpha=0.18, linewidth=0, label=f"{low:.0%} to {high:.0%}"
-        )
+        axes.fill_between(ahead, *edges, color=FORECAST_COLOUR, alpha=0.18, linewidth=0, label=band_name((low, high)))
     if view.truth is not None:
-        axes.plot(ahead, view.truth[:, target], color=TRUTH_COLOUR, linewidth=1, label="what came")
-    axes.plot(ahead, view.point[:, target], color=FORECAST_COLOUR, linewidth=1.4, label="forecast")
+        axes.plot(ahead, view.truth[:, target], color=TRUTH_COLOUR, linewidth=1, label=localized("what came"))
+    axes.plot(ahead, view.point[:, target], color=FORECAST_COLOUR, linewidth=1.4, label=localized("forecast"))
     axes.axvline(seen + step, color=FORECAST_COLOUR, linewidth=0.8, linestyle=":")
     axes.autoscale(axis="x", tight=True)
     axes.autoscale(axis="y")
@@ -179,16 +179,16 @@ def _series_axes(axes: Axes, view: ForecastView, target: int, step: int, shares:
 
 def _path_axes(axes: Axes, view: ForecastView, target: int, step: int, shares: Values) -> None:
     for number, way in enumerate(likely_ways(view)):
-        label = "ways it may go" if number == 0 else None
+        label = localized("ways it may go") if number == 0 else None
         axes.plot(way[:, 0], way[:, 1], color=FORECAST_COLOUR, alpha=0.3, linewidth=1, label=label)
-    axes.plot(view.history[:, 0], view.history[:, 1], color=HISTORY_COLOUR, linewidth=1, label="history")
+    axes.plot(view.history[:, 0], view.history[:, 1], color=HISTORY_COLOUR, linewidth=1, label=localized("history"))
     axes.scatter(
         view.history[:, 0], view.history[:, 1], s=16 + 120 * shares, c=shares, cmap=COLOURS, vmin=0.0, vmax=1.0,
         edgecolors=HISTORY_COLOUR, zorder=3,
     )  # fmt: skip
     if view.truth is not None:
-        axes.plot(view.truth[:, 0], view.truth[:, 1], color=TRUTH_COLOUR, linewidth=1, label="what came")
-    axes.plot(view.point[:, 0], view.point[:, 1], color=FORECAST_COLOUR, linewidth=1.4, label="forecast")
+        axes.plot(view.truth[:, 0], view.truth[:, 1], color=TRUTH_COLOUR, linewidth=1, label=localized("what came"))
+    axes.plot(view.point[:, 0], view.point[:, 1], color=FORECAST_COLOUR, linewidth=1.4, label=localized("forecast"))
     axes.plot(*view.point[step], marker="o", color=FORECAST_COLOUR)
     axes.set_aspect("equal", adjustable="datalim")
     axes.set_xlabel(plain(view.targets[0]), fontsize=9)

@@ -17,6 +17,7 @@ from jumok.lens.forecast_svg import forecast_svg
 from jumok.lens.forecast_view import ForecastView, Values
 from jumok.lens.html import Page
 from jumok.lens.terminal import Drawing
+from jumok.texts import localized
 
 # L steps of history · H steps ahead · V targets · K ways
 
@@ -109,7 +110,8 @@ class Forecasts(list[Forecast]):
         charts = [(one, place) for one in self for place in range(1 if one.paths else len(one.targets))]
         shown = "".join(forecast_svg(one, place) for one, place in charts[:MOST_SHOWN])
         left = len(charts) - MOST_SHOWN
-        return f"<div>{shown}{f'<p>and {left:,} more</p>' if left > 0 else ''}</div>"
+        more = localized(f"and {left:,} more charts") if left > 0 else ""
+        return f"<div>{shown}<p>{more}</p></div>"
 
 
 def number(value: float) -> float | None:

@@ -22,6 +22,11 @@ from jumok.predictors.shown import Shown
 
 # K keys
 
+WHY_NOT = {  # attention does not tell where a step of the forecast looks
+    "patches": "Patches look at patches, and the head reads all of them for every step of the forecast.",
+    "variables": "Variables look at variables, and the head reads the whole of one for every step of the forecast.",
+}
+
 
 @dataclass(frozen=True)
 class Looked:
@@ -59,6 +64,11 @@ class ForecastExplanation(ForecastLook, Shown):
     def _attention(self) -> ForecastAttention:
         assert self.attention is not None, "what is explained has been looked at"
         return self.attention
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What to know of the maps."""
+        return self._attention.warnings
 
     def find_target(self, name: str = "") -> int:
         """Return the number of a target by its name; "": the last, where tables have their main one."""
@@ -102,10 +112,7 @@ class ForecastExplanation(ForecastLook, Shown):
     @property
     def why(self) -> str:
         """Why attention does not tell where a step of the forecast looks; '' where it does."""
-        tokens = self._attention.tokens
-        if self._attention.tells_steps or not tokens:
-            return ""
-        return f"{tokens} look at {tokens}, and the head reads all of them for every step."
+        return WHY_NOT.get(self._attention.tokens, "")
 
     def draw(self, looked: Looked, *, colour: bool = True) -> Drawing:
         """Return a small chart for a terminal, and below it a strip of the weights."""

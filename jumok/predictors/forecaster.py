@@ -151,7 +151,7 @@ class SeriesForecaster(ModelPredictor[Forecasting, SeriesReader, Windows]):
         if quantiles is None:
             if isinstance(head, QuantileHead):
                 return list(head.levels)
-            return [] if head.kind == "point" else list(LEVELS)
+            return [] if head.kind == "point" or self.data.paths else list(LEVELS)
         levels = sorted(set(quantiles))
         if levels and head.kind == "point":
             raise ConfigError(
@@ -195,7 +195,7 @@ class SeriesForecaster(ModelPredictor[Forecasting, SeriesReader, Windows]):
             if not starts:
                 raise DataError(
                     f"{name} has no value{until} among its last {data.look_back} steps, and a forecast is made of them; "
-                    f"give a table with {', '.join(map(str, data.targets[:8]))}{', or a later date' if at else ''}"
+                    f"give a table with values of {', '.join(map(str, data.targets[:8]))}"
                 )
             warn(
                 Notice(
@@ -244,9 +244,9 @@ class SeriesForecaster(ModelPredictor[Forecasting, SeriesReader, Windows]):
         if not there.all():
             name = f" of {store.names[number]}" if store.names[number] else ""
             raise DataError(
-                f"{', '.join(map(str, data.known))} must be known for each of the {steps:,} steps ahead{name}, and "
-                f"{'is' if len(data.known) == 1 else 'are'} not from step {int(np.argmin(there)) + 1:,} on; add rows with "
-                "dates and these columns below the table, the columns to forecast left empty, or forecast fewer steps"
+                f"{', '.join(map(str, data.known))} must be known for each of the {steps:,} steps ahead{name}, and step "
+                f"{int(np.argmin(there)) + 1:,} has no value; add rows with dates and these columns below the table, the "
+                "columns to forecast left empty, or forecast fewer steps"
             )
         return dates[:steps], known
 
@@ -262,12 +262,26 @@ class SeriesForecaster(ModelPredictor[Forecasting, SeriesReader, Windows]):
         short = [start for start in starts if start.end - start.begin < data.look_back]
         if short:
             least = min(short, key=lambda start: start.end - start.begin)
-            has = f"{least.end - least.begin:,} of the {data.look_back} steps that the model looks back"
+            length = least.end - least.begin
             if len(starts) == 1:
-                text = f"the table has {has}; those before count as missing"
+                text = f"the table has {length:,} of the {data.look_back} steps that the model looks back; those before count as missing"
             else:
-                text = f"{len(short):,} of {len(starts):,} series are short ({names[least.number]} has {has}); steps before count as missing"
+                text = (
+                    f"{len(short):,} of {len(starts):,} series are shorter than the {data.look_back} steps that the model "
+                    f"looks back ({names[least.number]} has {length:,}); those before count as missing"
+                )
             warn(Notice(None, text))
+        for place, target in enumerate(data.targets):
+            without = [one for one in starts if np.isnan(table.store.values[one.begin : one.end, place]).all()]
+            if without:
+                name = f" of {names[without[0].number]}" if len(starts) > 1 else ""
+                warn(
+                    Notice(
+                        None,
+                        f"there is no value of {target} among the last {data.look_back} steps{name}; its forecast is a guess, "
+                        "or left empty",
+                    )
+                )
         if steps > data.horizon:
             past = f"; of {', '.join(map(str, data.past))} nothing is known there" if data.past else ""
             warn(
@@ -282,8 +296,8 @@ class SeriesForecaster(ModelPredictor[Forecasting, SeriesReader, Windows]):
             warn(
                 Notice(
                     None,
-                    f"{', '.join(map(str, data.known))}: not known up to step {len(starts[0].known)}, as the model expects; "
-                    "beyond the steps that are forecast they are taken for average",
+                    f"the model also reads {', '.join(map(str, data.known))} beyond the steps that are forecast, up to step "
+                    f"{len(starts[0].known)}; where they are not known they count as average",
                 )
             )
 

@@ -46,8 +46,8 @@ def read_given(table: GivenTable, data: SeriesData) -> NewTable:
         return _of_array(table, data)
     if not hasattr(table, "keys"):
         raise DataError(
-            f"a table is a file, columns by name or an array (steps, columns), not {type(table).__name__}; "
-            "for example forecast('table.csv') or forecast({'date': dates, 'sales': values})"
+            f"a table is a file, columns by name or an array (steps, columns), not {type(table).__name__}; give one, for "
+            "example forecast('table.csv')"
         )
     return _of_columns(table, data)
 

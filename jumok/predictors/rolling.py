@@ -2,10 +2,11 @@
 
 history (B, L, C), known columns ahead (B, S, K) → the model, block after block → point (B, S, V), quantiles (B, S, V, Q)
 
-A block's point forecast becomes history for the next. To its quantiles that would look certain, so they are made of
-N paths: each goes on from its own history, at a level of the head's distribution that is drawn for every block (a way of
-a mixture goes on from itself), and a later block's quantiles are those of all paths' distributions together. Besides,
-no step is told more surely than the same step of the block before.
+A block's point forecast becomes history for the next. Its quantiles alone would take that history for sure, so they are
+made of N paths that histories may have taken. Each path goes on at G levels of what the head says of it, and a later
+block's quantiles are those of all N × G together; of these, N are kept, at even distances of the values that they reach.
+Variances add up where steps do, and do not where the model returns to a level. The ways of a mixture are its paths, each
+going on from itself. Besides, no step is told more surely than the same step of the block before.
 """
 
 from dataclasses import dataclass
@@ -85,7 +86,7 @@ class Roller:
                 bands.append(self._quantiles(parameters, level, levels))
                 paths = self._begin(parameters, level, history, ahead)
             else:
-                bands.append(self._go_on(paths, ahead, static, levels, number=first // horizon))
+                bands.append(self._go_on(paths, ahead, static, levels))
                 bands[-1] = self._not_surer(bands[-1], points[-1], bands[-2], points[-2], levels)
             history = self._extended(history, points[-1], ahead)
         mixture = paths if head.kind == "mixture" else None
@@ -130,7 +131,7 @@ class Roller:
         paths.history = self._extended(spread, future.reshape(-1, *future.shape[2:]), self._each(known, paths))
         return paths
 
-    def _go_on(self, paths: Paths, known: Values, static: Values, levels: list[float], *, number: int) -> Values:
+    def _go_on(self, paths: Paths, known: Values, static: Values, levels: list[float]) -> Values:
         """Let paths go on by a block, and return the quantiles (B, H, V, Q) of all of them together."""
         known, static = self._each(known, paths), self._each(static, paths)
         parameters, level = self._read(paths.history, known, static)
@@ -138,14 +139,26 @@ class Roller:
         each = self._quantiles(parameters, level, self.levels).reshape(*shape, PATHS)
         if self.model.head.kind == "mixture":
             future = self.scaling.undo(self.model.head.point(parameters), level).reshape(shape)
-        else:  # each level once, whatever the batch
-            chosen = np.random.default_rng(number).permutation(PATHS)
-            future = np.stack([each[:, path, :, :, chosen[path]] for path in range(PATHS)], axis=1)
+        else:
+            future = self._kept(paths, each)
         paths.future.append(future)
         paths.history = self._extended(paths.history, future.reshape(-1, *shape[2:]), known)
         weight = np.repeat(paths.weight / PATHS, PATHS, axis=1)  # (B, N · G)
         pooled = np.moveaxis(each, 1, 3).reshape(shape[0], *shape[2:], -1)
         return weighted_quantiles(pooled, weight[:, None, None], levels)
+
+    @staticmethod
+    def _kept(paths: Paths, each: Values) -> Values:
+        """Return N of all continuations (B, N, H, V, G), for each target its own; paths get the histories they come from."""
+        batch, count, _, targets, _ = each.shape
+        ends = np.moveaxis(each[:, :, -1], 1, 2).reshape(batch, targets, -1)  # (B, V, N · G)
+        chosen = np.argsort(ends, axis=-1)[..., PATHS // 2 :: PATHS]  # (B, V, N)
+        row, target = np.arange(batch)[:, None, None], np.arange(targets)[None, :, None]
+        path, level = chosen // PATHS, chosen % PATHS
+        history = paths.history.reshape(batch, count, *paths.history.shape[1:])
+        history[..., :targets] = history[row, path, :, target].transpose(0, 2, 3, 1)  # from (B, V, N, L)
+        paths.history = history.reshape(paths.history.shape)
+        return each[row, path, :, target, level].transpose(0, 2, 3, 1)
 
     def _not_surer(
         self, band: Values, point: Values, before: Values, point_before: Values, levels: list[float]

@@ -24,7 +24,7 @@ from jumok.tasks.window_batches import batch_of
 
 MOST_QUERIES, MOST_KEYS = 24, 48  # lines and columns of a map: more are tedious to look at, and large on disk
 BLOCKS = "▁▂▃▄▅▆▇█"
-MOST_BLOCKS = 60  # of a forecast in one line
+MOST_BLOCKS = 32  # of a forecast in one line
 
 Probe = tuple[Windows, int]  # windows, and the number of one of them
 
@@ -64,7 +64,7 @@ class ForecastCamera:
         forecast = windows.scaling.undo(point, arrays.level)[0, :, target]
         shown = [filmed(found) for found in maps]
         return Shot(
-            " · ".join(filter(None, [name, str(column), f"step {row + 1:,}"])),
+            " · ".join(filter(None, [name, str(column), f"{row + 1:,}"])),
             drawn_line(came, came),
             drawn_line(forecast, came),
             tuple(shown),

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from jumok.config import SeriesData
 from jumok.data.series.dates import shown
 from jumok.data.series.scaling import Scaling
 from jumok.data.series.windows import Windows
@@ -23,7 +24,7 @@ from jumok.errors import DataError
 from jumok.evaluation.copy_test import CopySums
 from jumok.evaluation.diebold_mariano import DieboldMariano, Origins, diebold_mariano
 from jumok.evaluation.forecasts import Numbers, PerWindow, Said, Tally
-from jumok.nn.forecast_heads import QuantileHead
+from jumok.nn.forecast_heads import MixtureHead, QuantileHead
 from jumok.nn.model import SeriesReader
 from jumok.tasks.base import Scores
 from jumok.tasks.forecasting import Forecasting
@@ -52,13 +53,13 @@ def score_forecasts(
         )
     levels, train = levels_of(task, model), training_windows(task)
     ground = Ground.of(windows, train)
-    beside, notes = floors_of(windows, train, ground, levels, told=task.corpora.progress)
+    beside, notes = floors_of(windows, train, ground, levels, ways=ways_of(model), told=task.corpora.progress)
     copies = CopySums(horizon=task.data.horizon, steps=task.data.look_back, season=task.data.season)
     forecasters: dict[str, Forecaster] = {MODEL: partial(said_by, model, windows.scaling, levels), **beside}
     tallies = tally(windows, forecasters, ground, levels=levels, copies=copies, progress=progress)
     own = tallies.pop(MODEL)
     data, origins = task.data, Origins(first_dates(windows))
-    main = "ade" if data.paths else "mse"
+    main = main_score(data)
     scored = [name for name in (main, "pinball", "best_ade") if name in own.losses]
     repeat = next(iter(tallies))  # the first floor stays where the series is
     copied = copies.result()
@@ -92,6 +93,11 @@ def levels_of(task: Forecasting, model: SeriesReader) -> tuple[float, ...]:
     if isinstance(model.head, QuantileHead):
         return tuple(model.head.levels)
     return () if model.head.kind == "point" or task.data.paths else LEVELS
+
+
+def ways_of(model: SeriesReader) -> int:
+    """Return how many of a model's ways count for best of K; 0 where it has one."""
+    return min(model.head.count, WAYS) if isinstance(model.head, MixtureHead) else 0
 
 
 @torch.inference_mode()
@@ -157,6 +163,11 @@ def first_dates(windows: Windows) -> Numbers:
     """Return the date (N,) of each window's first target."""
     stretch, row = windows.locate(np.arange(len(windows)))
     return np.asarray(windows.store.dates[windows.store.offsets[stretch] + row])
+
+
+def main_score(data: SeriesData) -> str:
+    """Return the score that counts."""
+    return "ade" if data.paths else "mse"
 
 
 def compare_losses(one: PerWindow, other: PerWindow, origins: Origins, horizon: int) -> dict[str, Any]:

@@ -101,7 +101,10 @@ def fit_ridge(windows: Windows, penalty: float = 0.0, progress: Callable[[int], 
     chosen = np.linspace(0, len(windows) - 1, size).astype(np.int64)
     early, late = (Sums.nothing(data.look_back, data.horizon) for _ in range(2))
     border = size - int(HELD_BACK * size)
-    for numbers in _chunks(chosen):
+    for sums, numbers in [
+        *((early, numbers) for numbers in _chunks(chosen[:border])),
+        *((late, numbers) for numbers in _chunks(chosen[border:])),
+    ]:
         arrays = windows.arrays(numbers)
         targets = len(data.targets)
         past, observed = torch.from_numpy(arrays.past[..., :targets]), torch.from_numpy(arrays.observed[..., :targets])
@@ -109,7 +112,6 @@ def fit_ridge(windows: Windows, penalty: float = 0.0, progress: Callable[[int], 
         x = inputs.transpose(1, 2).flatten(0, 1)
         y = (torch.from_numpy(arrays.future) - level).transpose(1, 2).flatten(0, 1)
         whole = torch.from_numpy(arrays.future_observed).all(dim=1).flatten()
-        sums = early if numbers[-1] < chosen[border] else late
         sums.add(x[whole], y[whole])
         progress(len(numbers))
     if not penalty:

@@ -32,9 +32,13 @@ def floors_of(
     ground: Ground,
     levels: Sequence[float] = (),
     *,
+    ways: int = 0,
     told: ProgressCallback = lambda what, done: None,
 ) -> tuple[dict[str, Forecaster], list[str]]:
-    """Return what needs no Transformer, by name: repeating first; and what a reader must know of it."""
+    """Return what needs no Transformer, by name: repeating first; and what a reader must know of it.
+
+    levels are those of quantiles; ways how many ways a path may go: with none, what spreads is left out.
+    """
     data = windows.data
     horizon, season, back = data.horizon, data.season, data.look_back
     found: dict[str, Forecaster] = {}
@@ -43,10 +47,13 @@ def floors_of(
         found["stay"] = lambda chunk: Said(floors.repeat_last(chunk.complete, horizon))
         found["constant velocity"] = lambda chunk: Said(floors.constant_velocity(chunk.complete, horizon))
         found["mean velocity"] = lambda chunk: Said(floors.drift(chunk.complete[:, -back:], horizon))
-        found["constant velocity, turned"] = lambda chunk: Said(
-            floors.constant_velocity(chunk.complete, horizon),
-            ways=floors.turned_velocities(chunk.complete, horizon, floors.draw_turns(turns, len(chunk.numbers))),
-        )
+        if ways:
+            found["constant velocity, turned"] = lambda chunk: Said(
+                floors.constant_velocity(chunk.complete, horizon),
+                ways=floors.turned_velocities(
+                    chunk.complete, horizon, floors.draw_turns(turns, len(chunk.numbers), ways)
+                ),
+            )
     else:
         found["repeat last"] = lambda chunk: Said(floors.repeat_last(chunk.complete, horizon))
         if 1 < season <= back:

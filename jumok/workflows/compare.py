@@ -1,7 +1,7 @@
 """Runs side by side on the same sentences: scores with significance, size, time, speed, and BLEU by length.
 
 predictors and their stores → same sentences? → each run translates, timed → sacreBLEU → Comparison → table or figure
-captioners and their stores → compare_captions.py
+captioners and their stores → compare_captions.py; forecasters and their windows → compare_forecasts.py
 
 The first run is the baseline. Tokenizers differ between runs, so a source is as long as it has words between spaces.
 """
@@ -27,11 +27,13 @@ from jumok.evaluation.text import LengthBucket, score_by_length, score_texts, to
 from jumok.lens.figure import check_can_draw
 from jumok.predictors.base import Notice
 from jumok.predictors.captioner import CaptionWriter
+from jumok.predictors.forecaster import SeriesForecaster
 from jumok.predictors.translator import Translator
 from jumok.runs.loading import LoadOptions, PredictorT, add_data_folder, load_run, predictor_class_of
 
 if TYPE_CHECKING:
     from jumok.workflows.compare_captions import CaptionComparison
+    from jumok.workflows.compare_forecasts import ForecastComparison
 
 FIFTHS = 5
 WARM_UP = 16  # sentences translated before the clock starts
@@ -100,18 +102,32 @@ def compare(
     beam: int | None = None,
     png: str | Path | None = None,
     progress: Callable[[str, int, int], None] = lambda name, done, total: None,
-) -> "dict[str, Comparison] | dict[str, CaptionComparison]":
+) -> "dict[str, Comparison] | dict[str, CaptionComparison] | dict[str, ForecastComparison]":
     """Return runs side by side on each corpus of a split, or on two files, by label; the first run is the baseline.
 
-    Runs translate, or describe images. to is the target language of runs that have several. png draws BLEU against the
-    length of the source, or for described scenes those all right against the number of objects. progress is told the
-    run, sentences or images done since the last call, and all.
+    Runs translate, describe images, or forecast. to is the target language of runs that have several. png draws BLEU
+    against the length of the source, for described scenes those all right against the number of objects, or for forecasts
+    the error against the steps ahead. progress is told the run, sentences, images or windows done since the last call,
+    and all.
     """
     names = name_runs(runs)
     if png is not None:
         check_can_draw(Path(png))
     files = {"source": Path(source) if source else None, "target": Path(target) if target else None}
-    if issubclass(predictor_class_of(runs[0]), CaptionWriter):
+    kind = predictor_class_of(runs[0])
+    if issubclass(kind, SeriesForecaster):
+        from jumok.workflows.compare_forecasts import compare_forecasters, draw_steps
+
+        if to or beam is not None:
+            given = f"--to {to} is for translation" if to else f"--beam {beam} is for runs that write"
+            raise ConfigError(f"{given}; {runs[0]} forecasts")
+        forecasters = load_runs(SeriesForecaster, names, runs, data=data, checkpoint=checkpoint)
+        windows = [forecaster.stores(split, **files) for forecaster in forecasters.values()]
+        forecast = compare_forecasters(forecasters, windows, checkpoint=checkpoint, progress=progress)
+        if png is not None:
+            draw_steps(forecast, Path(png))
+        return forecast
+    if issubclass(kind, CaptionWriter):
         from jumok.workflows.compare_captions import compare_captioners, draw_objects
 
         if to:
@@ -147,7 +163,7 @@ def load_runs(
     found = {}
     for name, run in zip(names, runs, strict=True):
         options = LoadOptions(checkpoint=checkpoint)
-        otherwise = "compare is for translation, or for captions"
+        otherwise = "compare is for translation, for captions, or for forecasts"
         found[name] = load_run(kind, run, options, otherwise=otherwise)
         add_data_folder(found[name], data)
     return found

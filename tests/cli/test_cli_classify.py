@@ -200,7 +200,9 @@ def test_runs_of_other_kinds_are_sent_to_their_own_command(classifier_run, bert_
     for command in ("translate", "generate", "fill"):
         wanted = f"{classifier_run} is a run of text-classification: use jumok classify, not jumok {command}"
         assert refusal(jumok(command, classifier_run, "a [MASK]")) == wanted
-    wanted = f"{classifier_run} is a run of text-classification; compare is for translation, or for captions"
+    wanted = (
+        f"{classifier_run} is a run of text-classification; compare is for translation, for captions, or for forecasts"
+    )
     assert refusal(jumok("compare", classifier_run, bert_run)) == wanted
 
 

@@ -87,7 +87,7 @@ def test_a_terminal_gets_charts_and_the_first_numbers(shops_run, table):  # noqa
     assert max(map(len, text.splitlines())) <= 80
     assert text.count("⣀⡠ history   ⣀⡠ forecast   ░░ 10 % to 90 %") == 3
     assert "north" in text
-    assert re.search(r"2021-04-04 +\d+\.\d+ \(\d+\.\d+ to \d+\.\d+\)", text)
+    assert re.search(r"2021-04-04 +\d+\.\d+ \(\d+\.\d+ … \d+\.\d+\)", text)
     assert "and 2 further steps up to 2021-04-10" in text
     assert b"\x1b[38;" in out, "it is drawn in colour"
 

@@ -315,7 +315,7 @@ def test_several_models_look_at_one_image(trained, tmp_path):
 
 
 def test_images_and_sentences_are_not_looked_at_together(trained, copy_run):
-    why = "some of the runs name or describe images and some do not; look at one kind at a time"
+    why = "the runs are of different kinds (text, images, series); look at one kind at a time"
     assert refusal(jumok("look", trained, copy_run, "k c")) == why
 
 

@@ -44,9 +44,9 @@ def test_directions_turn_and_speeds_stay():
 
 def test_directions_do_not_depend_on_how_windows_are_cut():
     one, parts = np.random.default_rng(3), np.random.default_rng(3)
-    whole = floors.draw_turns(one, 7)
-    assert (np.concatenate([floors.draw_turns(parts, 3), floors.draw_turns(parts, 4)]) == whole).all()
-    assert np.rad2deg(floors.draw_turns(one, 5000).std()) == pytest.approx(25, rel=0.02)
+    whole = floors.draw_turns(one, 7, 20)
+    assert (np.concatenate([floors.draw_turns(parts, 3, 20), floors.draw_turns(parts, 4, 20)]) == whole).all()
+    assert np.rad2deg(floors.draw_turns(one, 5000, 20).std()) == pytest.approx(25, rel=0.02)
 
 
 def test_gaps_are_filled_from_before_then_from_after():

@@ -4,7 +4,6 @@ import numpy as np
 import torch
 
 from jumok.config import SeriesData
-from jumok.data.series.series_store import SeriesStore
 from jumok.models.forecaster import Forecaster, ForecasterConfig
 from jumok.predictors.forecast import Forecast
 from jumok.predictors.forecast_explaining import explain_forecast
@@ -45,28 +44,32 @@ def history_of(columns, *, steps=LOOK_BACK, seed=5):
     return 10 + wave[:, None] * np.linspace(1, 1.6, columns) + noise
 
 
-def explained(tokens="steps", *, paths=False, truth=True, missing=(), name="etth1", **given):
-    """Return the explanation of one forecast."""
-    facts = {"paths": True, "targets": ["x", "y"], "transform": "difference", "look_back": 8, "season": 0} if paths else {}
+def explained(tokens="steps", *, paths=False, truth=True, steps_known=0, name="etth1", model=None, **given):
+    """Return the explanation of one forecast; steps_known: of so many steps the history has values."""
+    facts = (
+        {"paths": True, "targets": ["x", "y"], "transform": "difference", "look_back": 8, "season": 0} if paths else {}
+    )
     options = {key: given.pop(key) for key in list(given) if key in ("past", "known")}
     data = series_data(**(facts | options))
-    model = forecaster(tokens, data, **given)
+    model = model or forecaster(tokens, data, **given)
     width = 2 + len(data.past) + len(data.known)
     history, known = history_of(width, steps=data.look_back), history_of(len(data.known), steps=data.horizon, seed=6)
     if paths:
         history = np.cumsum(np.random.default_rng(2).normal(0.4, 0.2, (8, 2)), axis=0)
-    for step in missing:
-        history[step, :2] = np.nan
+    known_from = data.look_back - (steps_known or data.look_back)
+    history[:known_from] = np.nan
     dates = START + HOUR * np.arange(data.look_back + data.horizon)
     levels = [] if model.head.kind == "point" else [0.1, 0.25, 0.75, 0.9]
-    rolled = Roller(model, data).forecast(history[None], known[None], np.zeros((1, 0)), steps=data.horizon, levels=levels)
+    rolled = Roller(model, data).forecast(
+        history[None], known[None], np.zeros((1, 0)), steps=data.horizon, levels=levels
+    )
     came = rolled.point[0] + np.random.default_rng(4).normal(0, 0.3, rolled.point[0].shape)
     forecast = Forecast(
         series="",
         targets=list(map(str, data.targets)),
         date_kind="date" if not paths else "row",
-        history_dates=dates[: data.look_back] if not paths else np.arange(8),
-        history=history[:, :2],
+        history_dates=dates[known_from : data.look_back] if not paths else np.arange(8),
+        history=history[known_from:, :2],
         dates=dates[data.look_back :] if not paths else np.arange(8, 8 + data.horizon),
         point=rolled.point[0],
         quantiles={level: rolled.quantiles[0, ..., place] for place, level in enumerate(levels)},

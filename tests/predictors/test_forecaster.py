@@ -179,6 +179,16 @@ def test_a_short_history_is_told_and_none_refused(wide):  # noqa: F811
         wide.forecast({"hour": short["hour"], "load": [None] * 5, "heat": [None] * 5})
 
 
+def test_a_column_without_values_is_told(wide):  # noqa: F811
+    table, said = wide_table(30), []
+    (found,) = wide.forecast(table | {"heat": [None] * 30}, warn=said.append)
+    assert np.isfinite(found.point).all()
+    np.testing.assert_allclose(found.point[:, 0], wide.forecast(table)[0].point[:, 0], rtol=1e-5)  # read by itself
+    assert [notice.text for notice in said] == [
+        "there is no value of heat among the last 14 steps; its forecast is a guess, or left empty"
+    ]
+
+
 def test_one_empty_series_of_several_is_left_out_and_told(shops):  # noqa: F811
     table = shop_table(ahead=HORIZON)
     table["sales"] = [
@@ -191,15 +201,15 @@ def test_one_empty_series_of_several_is_left_out_and_told(shops):  # noqa: F811
 
 
 def test_what_must_be_known_ahead_is_asked_for(shops):  # noqa: F811
-    message = "promotion must be known for each of the 7 steps ahead of north, and is not from step 1 on; add rows"
+    message = "promotion must be known for each of the 7 steps ahead of north, and step 1 has no value; add rows"
     with pytest.raises(DataError, match=message):
         shops.forecast(shop_table())
-    with pytest.raises(DataError, match="not from step 4 on"):
+    with pytest.raises(DataError, match="step 4 has no value"):
         shops.forecast(shop_table(ahead=3))
     said = []
     found = shops.forecast(shop_table(ahead=3), steps=3, warn=said.append)
     assert [len(one) for one in found] == [3, 3, 3]
-    assert any("taken for average" in notice.text for notice in said)
+    assert any("count as average" in notice.text for notice in said)
 
 
 def test_a_name_that_is_not_known(shops):  # noqa: F811

@@ -92,7 +92,7 @@ def test_a_random_walk_gets_wider_by_the_root_of_its_blocks():
     band = forecast(found, histories(2), 4 * HORIZON).quantiles
     width = (band[..., -1] - band[..., 0])[:, ::HORIZON]  # (B, 4, V): at the first step of each block
     np.testing.assert_allclose(
-        width / width[:, :1], np.sqrt([1, 2, 3, 4])[None, :, None].repeat(2, 0).repeat(2, 2), rtol=0.12
+        width / width[:, :1], np.sqrt([1, 2, 3, 4])[None, :, None].repeat(2, 0).repeat(2, 2), rtol=0.05
     )
 
 

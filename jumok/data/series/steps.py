@@ -59,7 +59,9 @@ class Interval:
             return f"{self.count // 12}y" if self.count % 12 == 0 else f"{self.count}mo"
         if self.unit == "business":
             return f"{self.count}b"
-        letters, size = next((name, size) for name, size in reversed(UNITS.items()) if self.count % size == 0 or name == "ms")
+        letters, size = next(
+            (name, size) for name, size in reversed(UNITS.items()) if self.count % size == 0 or name == "ms"
+        )
         return f"{self.count / size:g}{letters}"
 
     def places(self, dates: Dates) -> tuple[Dates, NDArray[np.bool_]]:

@@ -1,6 +1,7 @@
 // The film put together: a slider through the steps of training, the map and the lines of each, charts underneath.
 import { followAppearance } from "./appearance.js";
 import { stepTold } from "./charts.js";
+import { weightColours } from "./colour.js";
 import { showControls } from "./controls.js";
 import { find } from "./elements.js";
 import { makeCharts, showCharts } from "./film_charts.js";
@@ -8,6 +9,7 @@ import { makeFrames, meanMeasures } from "./film_frames.js";
 import { makeFilmPlayer, nearest } from "./film_player.js";
 import { percent } from "./formats.js";
 import { Lines } from "./lines.js";
+import { largestOf } from "./patch_grid.js";
 import { titleOf } from "./selection.js";
 import { makeState } from "./state.js";
 import { followLanguage, say } from "./texts.js";
@@ -18,9 +20,10 @@ import { rowOf } from "./weights.js";
 function start(data, arrays) {
   const frames = makeFrames(data, arrays), steps = data.frames.map((frame) => frame.step);
   const last = steps.length - 1, slider = find("frame");
-  const runsName = () => say("sentence");
+  const runsName = () => (data.answers === "forecast" ? say("window") : say("sentence"));
   const state = makeState([...frames(last)], { words: data.words, runsName, canRollOut: false });
-  const panels = [new Lines(find("lines"), state), new WeightMap(find("map"), state)];
+  const coloursOf = data.answers === "forecast" ? coloursUpTo : undefined; // weights on many steps are small
+  const panels = [new Lines(find("lines"), state), new WeightMap(find("map"), state, coloursOf)];
   let frame = last;
 
   const go = (number) => {
@@ -30,7 +33,8 @@ function start(data, arrays) {
   };
   const hasEnd = data.probes.some(({ sides }) => sides.some(({ labels }) => labels.includes("[END]")));
   const charts = makeCharts(data, {
-    steps, go: (step) => go(nearest(steps, step)), measures: measuresOf().filter(({ name }) => hasEnd || name !== "end"),
+    steps, go: (step) => go(nearest(steps, step)),
+    measures: measuresOf().filter(({ name }) => hasEnd || name !== "end"), // a forecast has no end token
   });
   const change = () => {
     const { run, selection, settings } = state, step = steps[frame];
@@ -59,6 +63,12 @@ function start(data, arrays) {
     state.set({});
   });
   change();
+}
+
+// The strongest weight has the strongest colour.
+function coloursUpTo({ values }) {
+  const colours = weightColours(), most = largestOf(values);
+  return (weight) => colours(most ? weight / most : 0);
 }
 
 // Entropy and the weight on the end token are the chosen heads'.

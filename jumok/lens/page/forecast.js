@@ -11,11 +11,12 @@ import { showPointedStep, spokenOfStep } from "./forecast_pointed.js";
 import { forecastOf } from "./forecast_record.js";
 import { isOcclusion, largestSize, litBy, middleOf, numberIn, OCCLUSION, tokenAt } from "./forecast_time.js";
 import { percent } from "./formats.js";
+import { kindTitle } from "./kinds.js";
 import { readRuns } from "./record.js";
 import { titleOf } from "./selection.js";
 import { makeState } from "./state.js";
 import { makeTabs, showTab } from "./tabs.js";
-import { followLanguage, say } from "./texts.js";
+import { followLanguage, say, translated } from "./texts.js";
 import { startPage } from "./unpacking.js";
 
 const FEW = 8; // choices that stand side by side; more are a list
@@ -86,7 +87,10 @@ function start(data, arrays) {
     find("answer").textContent = run.paths ? run.targets.join(", ") : run.targets[target];
     const values = { first: run.ahead[0], last: run.ahead.at(-1), steps: run.ahead.length, seen: run.dates.length };
     find("reference").textContent = say("{first} – {last}: {steps} steps ahead, {seen} steps back", values);
-    find("selection").textContent = selection.matrix ? titleOf(selection) : "";
+    const isChange = isOcclusion(selection);
+    find("selection").textContent = isChange ? kindTitle(OCCLUSION) : selection.matrix ? titleOf(selection) : "";
+    find("warning").textContent = isChange ? "" : run.warnings.map(translated).join(" ");
+    find("warning").hidden = isChange || !run.warnings.length;
     // Which run is chosen here, as there may be many, and so is the side, by other words.
     const others = { runs: { value: [run] }, selection: { value: { ...selection, isOneSide: false } } };
     showControls(find("controls"), Object.create(state, others));

@@ -52,6 +52,7 @@ export class SeriesChart {
   light({ lit, pointed, pinned, without }) {
     this.lit.replaceChildren();
     this.marks.replaceChildren();
+    this.host.classList.toggle("unlit", !lit);
     if (lit) this.#lightUp(lit);
     const { x, bottom } = this, half = x(1) - x(0);
     const mark = ([from, to], name) => this.marks.append(makeSvg("rect", {

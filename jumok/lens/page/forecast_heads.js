@@ -1,11 +1,25 @@
 // All heads of a forecaster, each as a small map, its strongest weight in the strongest colour.
 import { columnsFor, Heads } from "./heads.js";
-import { largestSize, middleOf } from "./forecast_time.js";
+import { isOcclusion, largestSize, middleOf } from "./forecast_time.js";
 import { decimal } from "./formats.js";
 import { say } from "./texts.js";
 import { measuresOf } from "./weights.js";
 
 export class ForecastHeads extends Heads {
+  constructor(host, state) {
+    super(host, state);
+    this.parts = [...this.host.children];
+  }
+
+  show() {
+    if (isOcclusion(this.state.selection)) {
+      this.showNote(say("What changes without a stretch is told of the whole model, not of its heads."));
+      return;
+    }
+    this.host.replaceChildren(...this.parts);
+    super.show();
+  }
+
   columns() {
     const all = columnsFor(say("step"), say("steps"));
     return [...all.slice(0, 3), ["lag", say("mean lag"), 1, say("Mean distance in steps to what it looks at")]];

@@ -51,7 +51,7 @@ export class ForecastMap extends Panel {
     if (!matrix) return;
     const most = largestSize(matrix.values), signed = signedColours(most), colours = weightColours();
     const share = (weight) => (most ? weight / most : 0), label = { colour: styleOf("ink"), size: 12 };
-    const colourOf = isChange ? signed : (weight) => colours(share(weight));
+    const colourOf = isChange ? signed : (weight) => colours(share(weight) ** 2); // in proportion: neighbours differ
     renderer.cells(left, top, across * matrix.columns, down * matrix.rows, matrix, colourOf);
     const every = (length) => Math.max(1, Math.ceil(LABEL / length)); // labels that do not stand over each other
     keySide.labels.forEach((_, place) => {
@@ -65,7 +65,7 @@ export class ForecastMap extends Panel {
     if (isChange || Math.min(across, down) < WITH_NUMBERS) return;
     matrix.values.forEach((weight, place) => {
       const x = left + across * ((place % matrix.columns) + 0.5), row = Math.floor(place / matrix.columns);
-      const look = { colour: inkOn(share(weight)), size: 11, align: "center" };
+      const look = { colour: inkOn(share(weight) ** 2), size: 11, align: "center" };
       renderer.text(x, top + down * (row + 0.5), String(Math.round(100 * weight)), look);
     });
   }
