@@ -110,7 +110,9 @@ class SeriesModelConfig(ModelConfig):
     relative: bool = Field(False, description="filled in from data.transform: targets are told from the last step on")
     joint: bool = Field(False, description="filled in from data.paths: the ridge regression takes x and y together")
     ridge: float = Field(
-        0.0, ge=0.0, description="penalty, per example, of the ridge regression that it begins from; 0 = 0.05, of paths 1e-5"
+        0.0,
+        ge=0.0,
+        description="penalty, per example, of the ridge regression that it begins from; 0 = 0.05, of paths 1e-5",
     )
     units: Literal["scaled", "window"] = Field(
         "scaled", description="errors count in units of the column, or of each window: for series of very unlike sizes"

@@ -19,12 +19,13 @@ HOLIDAY_SHARE = 0.05  # of days
 
 def name(number: int) -> str:
     """Return the name of a series."""
-    return f"wave {number}"
+    return f"wave-{number}"
 
 
 def dates() -> NDArray[np.datetime64]:
     """Return the hours (STEPS,) of all series."""
-    return BEGIN.astype("M8[s]") + np.arange(STEPS) * np.timedelta64(3600, "s")
+    found: NDArray[np.datetime64] = BEGIN.astype("M8[s]") + np.arange(STEPS) * np.timedelta64(3600, "s")
+    return found
 
 
 def holidays() -> NDArray[np.float64]:

@@ -15,7 +15,7 @@ from jumok.config.series_data import Column
 from jumok.data.series.dates import DateReader, Dates, shown
 from jumok.data.series.gaps import divide, fill, uneven_steps
 from jumok.data.series.gathering import Gathered, grouped_ranks
-from jumok.data.series.numbers import read_numbers
+from jumok.data.series.numbers import NumberReader
 from jumok.data.series.reading import Block, Cells, Table
 from jumok.data.series.series_store import SeriesStore
 from jumok.data.series.steps import Interval, calendar_columns, calendar_features
@@ -130,13 +130,22 @@ def build_store(
         book = Book(gathered, data)
         reader = DateReader(str(data.date)) if data.date != "" else None
         for table in tables:
+            numbers = NumberReader(table.path, decimal_comma=table.decimal_comma)
             for block in table.blocks([table.number(column, use) for column, use in used_columns(data)]):
-                _add(gathered, book, reader, table, block, data, history=history, before=before)
+                _add(gathered, book, reader, numbers, table, block, data, history=history, before=before)
                 progress(gathered.rows)
+            if numbers.thousands:
+                notes.append(f"{table.path.name}: commas stand between thousands, as in {numbers.thousands}")
         if not gathered.rows:
             raise DataError(f"{tables[0].path} has no rows; a table with a row for each step is needed.")
         gathered.kind = reader.kind if reader else "row"
         if history is not None:
+            if reader and reader.zoned is not None and reader.zoned != history.zoned:
+                raise DataError(
+                    f"{tables[0].path}: its dates have a time zone and those of earlier tables have none; write them alike."
+                    if reader.zoned
+                    else f"{tables[0].path}: its dates have no time zone and those of earlier tables have one; write them alike."
+                )
             _refuse_overlap(gathered, history, before, tables[0].path)
             _add_history(gathered, history, before, look_back)
             unknown = [name for name in gathered.names if name not in before]
@@ -175,6 +184,7 @@ def build_store(
         columns=columns + calendar_columns(data.calendar),
         date_kind=gathered.kind,
         notes=notes + told,
+        zoned=bool(reader and reader.zoned),
         static_texts=statics,
     ).save_facts(folder)
 
@@ -183,6 +193,7 @@ def _add(
     gathered: Gathered,
     book: Book,
     reader: DateReader | None,
+    numbers: NumberReader,
     table: Table,
     block: Block,
     data: SeriesData,
@@ -212,8 +223,7 @@ def _add(
     values = np.empty((len(lines), gathered.columns))
     chosen = [*data.targets, *data.past, *data.known]
     for place, (column, found) in enumerate(zip(chosen, cells, strict=True)):
-        name = table.names[table.number(column, "")]
-        values[:, place] = read_numbers(found, lines, path=table.path, column=name, decimal_comma=table.decimal_comma)
+        values[:, place] = numbers.read(found, lines, table.names[table.number(column, "")])
     if data.calendar:
         values[:, len(chosen) :] = calendar_features(dates, data.calendar)
     gathered.add(series, dates, values)

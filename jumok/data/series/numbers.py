@@ -29,37 +29,41 @@ def is_missing(text: str) -> bool:
     return text.strip().lower() in MISSING
 
 
-def read_numbers(
-    cells: list[Any] | NDArray[Any], lines: Sequence[int], *, path: Path, column: str, decimal_comma: bool = False
-) -> NDArray[np.float64]:
-    """Return cells as numbers; lines, path and column are for messages."""
-    if isinstance(cells, np.ndarray) and cells.dtype.kind in "biuf":
-        found = cells.astype(np.float64)
-    else:
-        try:
-            found = np.fromiter(map(float, cells), np.float64, len(cells))
-        except (ValueError, TypeError):
-            found = _one_by_one(list(cells), lines, path=path, column=column, decimal_comma=decimal_comma)
-    infinite = np.isinf(found)
-    if infinite.any():
-        line = lines[int(np.argmax(infinite))]
-        raise DataError(
-            f"{path} line {line:,}: column {column!r} is infinite; leave the cell empty where no value is known."
-        )
-    return found
+class NumberReader:
+    """Reads the numbers of one table."""
 
+    def __init__(self, path: Path, *, decimal_comma: bool = False) -> None:
+        self.path, self.decimal_comma = path, decimal_comma
+        self.thousands = ""  # an example of a number whose thousands have a comma, to be told
 
-def _one_by_one(
-    cells: list[Any], lines: Sequence[int], *, path: Path, column: str, decimal_comma: bool
-) -> NDArray[np.float64]:
-    found = np.empty(len(cells))
-    for place, cell in enumerate(cells):
-        text = cell.decode("utf-8") if isinstance(cell, bytes) else "" if cell is None else str(cell)
-        try:
-            found[place] = to_number(text, decimal_comma=decimal_comma)
-        except ValueError:
-            raise _refused(text, path, lines[place], column) from None
-    return found
+    def read(self, cells: list[Any] | NDArray[Any], lines: Sequence[int], column: str) -> NDArray[np.float64]:
+        """Return the cells of a column as numbers; lines and column are for messages."""
+        if isinstance(cells, np.ndarray) and cells.dtype.kind in "biuf":
+            found = cells.astype(np.float64)
+        else:
+            try:
+                found = np.fromiter(map(float, cells), np.float64, len(cells))
+            except (ValueError, TypeError):
+                found = self._one_by_one(list(cells), lines, column)
+        infinite = np.isinf(found)
+        if infinite.any():
+            line = lines[int(np.argmax(infinite))]
+            raise DataError(
+                f"{self.path} line {line:,}: column {column!r} is infinite; leave the cell empty where no value is known."
+            )
+        return found
+
+    def _one_by_one(self, cells: list[Any], lines: Sequence[int], column: str) -> NDArray[np.float64]:
+        found = np.empty(len(cells))
+        for place, cell in enumerate(cells):
+            text = cell.decode("utf-8") if isinstance(cell, bytes) else "" if cell is None else str(cell)
+            try:
+                found[place] = to_number(text, decimal_comma=self.decimal_comma)
+            except ValueError:
+                raise _refused(text, self.path, lines[place], column) from None
+            if not self.thousands and "," in text and not self.decimal_comma:
+                self.thousands = text.strip()
+        return found
 
 
 def to_number(text: str, *, decimal_comma: bool = False) -> float:

@@ -39,6 +39,7 @@ Numbers = NDArray[np.int64]
 class SeriesCorpora(Corpora[SeriesData, Windows]):
     """The windows of a recipe's tables."""
 
+    FORMAT = 2
     FILE_IN_RECIPE = '"table.csv"'
 
     def __init__(
@@ -56,12 +57,14 @@ class SeriesCorpora(Corpora[SeriesData, Windows]):
     @cached_property
     def resolved(self) -> SeriesData:
         """[data] with its targets: where it names none, all columns of the first training table without another use."""
-        return with_targets(self.data, self._tables("train")[0])
+        return self.data if self.data.targets else with_targets(self.data, self._tables("train")[0])
 
     @cached_property
     def filled_in(self) -> SeriesData:
         """[data] with what is taken from the training rows: targets, mean, deviation, categories, season."""
         data = self.resolved
+        if data.mean and data.season:  # of a run, which needs its training tables no more
+            return data
         store, begin, end = self._rows("train")
         if not data.mean:
             refuse_no_logarithm(store, begin, end, data)

@@ -33,6 +33,7 @@ class SeriesStore:
     columns: list[str]  # (C,) their names
     date_kind: DateKind
     notes: list[str]  # what a user should know of the tables, one line each
+    zoned: bool = False  # whether dates had a time zone; then they are in UTC
     static_texts: list[list[str]] = field(default_factory=list)  # (K, static columns) as the tables have them
 
     @classmethod
@@ -50,6 +51,7 @@ class SeriesStore:
                 columns=facts["columns"],
                 date_kind=facts["date_kind"],
                 notes=facts["notes"],
+                zoned=facts["zoned"],
                 static_texts=json.loads((folder / "static.json").read_text(encoding="utf-8")),
             )
 
@@ -64,7 +66,7 @@ class SeriesStore:
         """Write what stands beside the arrays of numbers into their folder."""
         (folder / "names.json").write_text(json.dumps(self.names), encoding="utf-8")
         (folder / "static.json").write_text(json.dumps(self.static_texts), encoding="utf-8")
-        write_facts(folder, FILES, columns=self.columns, date_kind=self.date_kind, notes=self.notes)
+        write_facts(folder, FILES, columns=self.columns, date_kind=self.date_kind, notes=self.notes, zoned=self.zoned)
 
     def __len__(self) -> int:
         return len(self.names)

@@ -59,8 +59,10 @@ class Interval:
             return f"{self.count // 12}y" if self.count % 12 == 0 else f"{self.count}mo"
         if self.unit == "business":
             return f"{self.count}b"
-        unit = next(unit for unit in ("w", "d", "h", "min", "s", "ms") if self.count % UNITS[unit] == 0 or unit == "ms")
-        return f"{self.count / UNITS[unit]:g}{unit}"
+        letters, size = next(
+            (name, size) for name, size in reversed(UNITS.items()) if self.count % size == 0 or name == "ms"
+        )
+        return f"{self.count / size:g}{letters}"
 
     def places(self, dates: Dates) -> tuple[Dates, NDArray[np.bool_]]:
         """Return how many steps (n - 1,) lie from each date to the next, and whether that is a whole number of them."""

@@ -38,7 +38,7 @@ from jumok.workflows.new.material import (
 )
 from jumok.workflows.new.opening import near, open_some
 from jumok.workflows.new.places import Places, has_images, holds_images
-from jumok.workflows.new.series import FORECASTING, look_at_columns, look_at_series
+from jumok.workflows.new.series import FORECASTING, look_at_series, series_at
 
 MASKED = "masked-language-modeling"
 ELSEWHERE = {  # what is no data as it stands, and what to do
@@ -71,8 +71,8 @@ def look_at(places: Places, task: str, choice: Choice) -> Material:
             refuse_other(task, (FORECASTING,), "a table of series (--date, --id, --horizon)")
             return look_at_series(places, choice)
         if not task and not choice.of_texts:
-            looks = look_at_columns(path)
-            if looks.are_series:
+            looks = series_at(path)
+            if looks is not None:
                 return look_at_series(places, choice, looks)
         return look_at_rows(places, task, choice)
     if name.endswith((".npz", ".bin")) or "idx3" in name:

@@ -29,7 +29,7 @@ MOST_WORDS = 4  # of a name, on average
 DATES = re.compile(r"(.*[_ ])?(date|dates|datetime|ds|time|timestamp|day|month|hour|날짜|일자|일시|시간)", re.I)
 STEPS = re.compile(r"(.*[_ ])?(frame|step|t|index|idx|year)", re.I)
 IDS = re.compile(r"(unique_id|series|series_id|symbol|ticker|id|item|item_id|store|store_id|(.*_)?id|종목|지점)", re.I)
-TARGETS = ("y", "target", "value", "adj close", "close", "sales", "demand", "load", "price", "값", "판매량", "수요")
+TARGETS = ("y", "target", "value", "adj_close", "close", "sales", "demand", "load", "price", "값", "판매량", "수요")
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,15 @@ class Looks:
                 return number
         cure = did_you_mean(wanted, [str(self.key(number)) for number in range(len(self.table.names))])
         raise ConfigError(f"{option} {wanted}: {self.table.path.name} has no such column; {cure}")
+
+
+def series_at(path: Path) -> Looks | None:
+    """Return what a table looks like that holds series, None where it holds something else or cannot be read."""
+    try:
+        looks = look_at_columns(path)
+    except DataError:  # told by whoever reads it as something else
+        return None
+    return looks if looks.are_series else None
 
 
 def look_at_columns(path: Path) -> Looks:
@@ -119,15 +128,16 @@ def look_at_series(places: Places, choice: Choice, looks: Looks | None = None) -
     targets = np.array(store.values[:LOOKED_AT, : len(data.targets)])
     header = "the first row names the columns" if looks.table.has_names else "no header, so columns are numbered"
     series = f"{counted(len(set(store.names)), 'series', 'series')} of " if data.id else ""
-    steps = f" of {interval}" if interval is not None and store.date_kind != "row" else ""
-    steps += " (business days)" if interval is not None and interval.unit == "business" else ""
+    business = interval is not None and interval.unit == "business"
+    steps = "" if store.date_kind == "row" else f" of {interval} (business days)" if business else f" of {interval}"
     dated = "" if data.date == "" else f"dates are in '{data.date}', "
     told = f"series are told apart by {_listed(data.id)}, " if data.id else ""
     return Material(
         FORECASTING,
         {split: paths[0] for split, paths in places.items()},
         [
-            f"{path.name}: {series}{store.rows:,} steps{steps}; {header}",
+            f"{path.name}: {series}{store.rows:,} steps{steps}",
+            header,
             f"{dated}{told}to forecast: {_listed(data.targets)}",
             *store.notes,
         ],
@@ -159,7 +169,7 @@ def _uses(looks: Looks, choice: Choice) -> dict[str, Any]:
         targets = [looks.find(name.strip(), "--target") for name in choice.target.split(",")]
     else:
         free = [number for number in looks.numbers if number not in used]
-        called = {looks.table.names[number].strip().lower(): number for number in reversed(free)}
+        called = {looks.table.names[number].strip().lower().replace(" ", "_"): number for number in reversed(free)}
         likely = next((called[name] for name in TARGETS if name in called), None)
         targets = [likely] if likely is not None and ids else free
     if not targets:

@@ -328,6 +328,34 @@ def test_zones_are_told(tmp_path):
     assert store.notes == ["dates have time zones (+0900); they are kept in UTC"]
 
 
+@pytest.mark.parametrize("zoned", ["train", "val"])
+def test_train_and_val_have_zones_or_none(tmp_path, zoned):
+    for name, month in (("train", 1), ("val", 2)):
+        zone = "Z" if name == zoned else ""
+        lines = (f"2020-{month:02}-{day:02}T09:00{zone},{day}\n" for day in range(1, 29))
+        write(tmp_path / f"{name}.csv", "date,a\n" + "".join(lines))
+    with pytest.raises(
+        DataError, match=r"val\.csv: its dates have (a|no) time zone and those of earlier tables have (none|one); write"
+    ):
+        open_corpora(tmp_path, train="train.csv", val="val.csv", date="date").evaluation("val")
+
+
+def test_thousands_are_told(tmp_path):
+    write(tmp_path / "x.csv", "date,a\n" + "".join(f'2020-01-{day:02},"1,{day:03}"\n' for day in range(1, 29)))
+    store = open_corpora(tmp_path, train="x.csv", date="date").train_rows
+    assert store.values[:3, 0].tolist() == [1001, 1002, 1003]
+    assert store.notes == ["x.csv: commas stand between thousands, as in 1,001"]
+
+
+def test_a_run_needs_its_training_tables_no_more(tmp_path):
+    write(tmp_path / "train.csv", HEAD + "".join(rows(numbers(50))))
+    filled = open_corpora(tmp_path, train="train.csv", date="date").filled_in
+    (tmp_path / "train.csv").unlink()
+    write(tmp_path / "own.csv", HEAD + "".join(rows(numbers(20), first=10)))
+    run = open_corpora(tmp_path, **filled.model_dump(exclude={"test", "val"}, exclude_defaults=True))
+    assert len(run.own_store(SeriesFile(file="own.csv"))) == 20 - 8 + 1
+
+
 @pytest.mark.parametrize(
     ("data", "told"),
     [
