@@ -82,7 +82,9 @@ class SeriesData(DataConfig[SeriesFile]):
         "5 business days, 12 months; else 1",
     )
     paths: bool = Field(False, description="the two targets are places (x, y): scored by ADE and FDE")
-    rotate: bool = Field(False, description="paths: each is turned by a random angle whenever it is learnt from")
+    rotate: float = Field(
+        0.0, ge=0.0, le=1.0, description="paths: so many of them are turned by a random angle when they are learnt from"
+    )
     scores: Literal["scaled", "units"] = Field(
         "scaled", description="scores are of scaled values, or in the data's units (of logarithms where there are some)"
     )

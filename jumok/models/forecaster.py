@@ -90,13 +90,13 @@ class Forecaster(SeriesReader):
 
     Config = ForecasterConfig
     tasks = ("forecasting",)
+    ridge_weight: Tensor
 
     def __init__(self, config: ForecasterConfig) -> None:
         super().__init__()
         self.config = config
         self.head = make_head(config.head, loss=config.loss, levels=config.quantiles, ways=config.ways)
-        reader = {"steps": StepTokens, "patches": PatchTokens, "variables": VariableTokens}[config.tokens]
-        self.reader: StepTokens | PatchTokens | VariableTokens = reader(config, self.head.parameters_of_value)
+        self.reader = make_reader(config, self.head.parameters_of_value)
         self.project = self.reader.project
         self.head.begin(self.project.bias)
         if config.linear:
@@ -233,7 +233,8 @@ class StepTokens(Reader):
     def features(self, past: Tensor, batch: SeriesBatch) -> Tensor:
         """Return (B, H, D)."""
         remembered = self.decoder.remember([self.memory(past, batch)] * self.config.layers)
-        return self.decoder(self.dropout(self.asked(batch)), remembered, memory_mask=None)
+        found: Tensor = self.decoder(self.dropout(self.asked(batch)), remembered, memory_mask=None)
+        return found
 
     def forward(self, past: Tensor, batch: SeriesBatch) -> Tensor:
         """Return (B, H, V, P)."""
@@ -304,7 +305,7 @@ class PatchTokens(Reader):
 
     def forward(self, past: Tensor, batch: SeriesBatch) -> Tensor:
         """Return (B, H, V, P)."""
-        raw = self.project(self.head_dropout(self.features(past, batch)))
+        raw: Tensor = self.project(self.head_dropout(self.features(past, batch)))
         return raw.view(len(past), self.config.targets, self.config.horizon, -1).transpose(1, 2)
 
 
@@ -332,5 +333,12 @@ class VariableTokens(Reader):
 
     def forward(self, past: Tensor, batch: SeriesBatch) -> Tensor:
         """Return (B, H, V, P)."""
-        raw = self.project(self.head_dropout(self.features(past, batch)))
+        raw: Tensor = self.project(self.head_dropout(self.features(past, batch)))
         return raw.view(len(past), self.config.targets, self.config.horizon, -1).transpose(1, 2)
+
+
+def make_reader(config: ForecasterConfig, parameters: int) -> Reader:
+    """Return what reads a window token by token."""
+    if config.tokens == "steps":
+        return StepTokens(config, parameters)
+    return PatchTokens(config, parameters) if config.tokens == "patches" else VariableTokens(config, parameters)

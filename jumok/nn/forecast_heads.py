@@ -6,8 +6,8 @@ parameters → loss against what came; the point forecast; quantiles; draws
 point      a number (P = 1)
 quantiles  Q numbers that never cross: the middle one, and steps up and down from it that are above zero
 student-t  place, spread and degrees of freedom (P = 3)
-mixture    K ways that a whole window may go (P = 3 K): the place and spread of each at each step, and how likely it is,
-           the mean over steps and variables of what each says
+mixture    a middle, and K ways that a whole window may go (P = 1 + 3 K): the place and spread of each at each step, and
+           how likely it is, the mean over steps and variables of what each says
 """
 
 import math
@@ -145,7 +145,9 @@ class StudentHead(ForecastHead):
     def loss(self, parameters: Tensor, future: Tensor, observed: Tensor, scale: Tensor) -> Tensor:
         """Return −log density in units of scale."""
         place, spread, freedom = parameters.unbind(-1)
-        density = torch.distributions.StudentT(freedom, place, spread, validate_args=False).log_prob(future)
+        distance = (future - place) / spread
+        whole = torch.lgamma((freedom + 1) / 2) - torch.lgamma(freedom / 2) - 0.5 * (math.pi * freedom).log()
+        density = whole - spread.log() - (freedom + 1) / 2 * torch.log1p(distance.square() / freedom)
         return -((density + scale.log()) * observed).sum()
 
     def point(self, parameters: Tensor) -> Tensor:
@@ -159,51 +161,59 @@ class StudentHead(ForecastHead):
 
 
 class MixtureHead(ForecastHead):
-    """K ways that a whole window may go."""
+    """A middle, and K ways that a whole window may go.
+
+    No way, and no mean of ways, is near what came as often as a middle that is learnt for that: so there is one beside them.
+    """
 
     kind = "mixture"
 
     def __init__(self, ways: int) -> None:
         super().__init__()
         self.count = ways
-        self.parameters_of_value = 3 * ways
+        self.parameters_of_value = 1 + 3 * ways
 
     @torch.no_grad()
     def begin(self, bias: Tensor) -> None:
         """Let the ways differ, around nothing: were they alike, they would learn alike."""
         nn.init.zeros_(bias)
-        places = bias.view(-1, self.parameters_of_value)[:, : self.count]
+        places = bias.view(-1, self.parameters_of_value)[:, 1 : 1 + self.count]
         places.normal_(std=START)
         places -= places.mean(dim=1, keepdim=True)
 
+    def parts(self, parameters: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Return the middle (B, H, V, 1), and places, spreads and log-weights (B, H, V, K) of the ways."""
+        middle, place, spread, weight = parameters.split([1, *[self.count] * 3], dim=-1)
+        return middle, place, spread, weight
+
     def anchor(self, raw: Tensor, base: Tensor, scale: Tensor) -> Tensor:
-        """Return places, spreads and log-weights (B, H, V, 3 K)."""
-        place, spread, weight = raw.chunk(3, dim=-1)
-        place = base[..., None] + scale[..., None] * place
-        spread = scale[..., None] * (F.softplus(spread + UNIT) + LEAST_SPREAD)
+        """Return the middle, and places, spreads and log-weights (B, H, V, 1 + 3 K)."""
+        middle, place, spread, weight = self.parts(raw)
+        unit = scale[..., None]
+        spread = unit * (F.softplus(spread + UNIT) + LEAST_SPREAD)
         weight = weight.mean(dim=(1, 2), keepdim=True).log_softmax(dim=-1).expand_as(place)
-        return torch.cat([place, spread, weight], dim=-1)
+        return torch.cat([base[..., None] + unit * middle, base[..., None] + unit * place, spread, weight], dim=-1)
 
     def loss(self, parameters: Tensor, future: Tensor, observed: Tensor, scale: Tensor) -> Tensor:
-        """Return −log of the mixture's density over whole windows, of Laplace distributions, in units of scale."""
-        place, spread, weight = parameters.chunk(3, dim=-1)
+        """Return −log of the ways' density over whole windows, of Laplace distributions, and the middle's absolute error."""
+        middle, place, spread, weight = self.parts(parameters)
         each = -((future[..., None] - place).abs() / spread + (2 * spread / scale[..., None]).log())
         window = (each * observed[..., None]).sum(dim=(1, 2)) + weight[:, 0, 0]  # (B, K)
-        return -window.logsumexp(dim=-1).sum()
+        error = ((middle[..., 0] - future) / scale * observed).abs().sum()
+        return error - window.logsumexp(dim=-1).sum()
 
     def point(self, parameters: Tensor) -> Tensor:
-        """Return the mean over ways, each as likely as it is."""
-        place, _, weight = parameters.chunk(3, dim=-1)
-        return (place * weight.exp()).sum(dim=-1)
+        """Return the middle."""
+        return parameters[..., 0]
 
     def ways(self, parameters: Tensor) -> tuple[Tensor, Tensor]:
         """Return the ways (B, K, H, V) and how likely each is (B, K)."""
-        place, _, weight = parameters.chunk(3, dim=-1)
+        _, place, _, weight = self.parts(parameters)
         return place.movedim(-1, 1), weight[:, 0, 0].exp()
 
     def quantiles(self, parameters: Tensor, levels: Sequence[float]) -> Tensor:
-        """Return (B, H, V, levels), found by halving: at each the mixture's distribution has the level."""
-        place, spread, weight = (part[..., None, :] for part in parameters.chunk(3, dim=-1))  # (B, H, V, 1, K)
+        """Return (B, H, V, levels) of the ways, found by halving: at each their distribution has the level."""
+        place, spread, weight = (part[..., None, :] for part in self.parts(parameters)[1:])  # (B, H, V, 1, K)
         level = parameters.new_tensor(list(levels))
         low, high = ((place + side * 40 * spread) for side in (-1, 1))
         low, high = low.amin(-1).expand(*low.shape[:-2], len(level)), high.amax(-1).expand(*high.shape[:-2], len(level))

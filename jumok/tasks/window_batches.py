@@ -32,13 +32,13 @@ class Shuffled(Sequence[Indices]):
     Numbers are mixed by a Feistel network over the next power of four; one that falls outside is mixed again.
     """
 
-    def __init__(self, count: int, size: int, key: Sequence[int]) -> None:
-        self.count, self.size = count, size
-        self.half = max((count - 1).bit_length() + 1, 2) // 2  # bits of each half
+    def __init__(self, windows: int, size: int, key: Sequence[int]) -> None:
+        self.windows, self.size = windows, size
+        self.half = max((windows - 1).bit_length() + 1, 2) // 2  # bits of each half
         self.keys = np.random.default_rng(list(key)).integers(1, 1 << 62, size=ROUNDS, dtype=np.uint64)
 
     def __len__(self) -> int:
-        return self.count // self.size
+        return self.windows // self.size
 
     @overload
     def __getitem__(self, index: int) -> Indices: ...
@@ -52,10 +52,10 @@ class Shuffled(Sequence[Indices]):
         if not 0 <= index < len(self):
             raise IndexError(index)
         numbers = self._mixed(np.arange(index * self.size, (index + 1) * self.size, dtype=np.uint64))
-        outside = numbers >= self.count
+        outside = numbers >= self.windows
         while outside.any():
             numbers[outside] = self._mixed(numbers[outside])
-            outside = numbers >= self.count
+            outside = numbers >= self.windows
         return numbers.astype(np.int64)
 
     def _mixed(self, numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -91,7 +91,8 @@ class WindowBatches(PreparedStream[SeriesBatch]):
         numbers = self.indices(place)[number::parts].astype(np.int64)
         found = self.windows.arrays(numbers)
         if self.windows.data.rotate:
-            turn(found, np.random.default_rng([self.seed, *place, number]).uniform(0, 2 * np.pi, len(numbers)))
+            draws = np.random.default_rng([self.seed, *place, number]).random((2, len(numbers)))
+            turn(found, np.where(draws[0] < self.windows.data.rotate, 2 * np.pi * draws[1], 0.0))
         return [getattr(found, name) for name in PARTS]
 
     def collect(self, arrays: Sequence[NDArray[Any]]) -> SeriesBatch:

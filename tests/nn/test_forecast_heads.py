@@ -93,11 +93,13 @@ def test_a_mixture_is_a_density_over_whole_windows():
     """Of one value: the integral of exp(−loss) is 1, however its ways lie."""
     head = MixtureHead(3)
     generator = torch.Generator().manual_seed(2)
-    raw = torch.randn(1, 1, 1, 9, generator=generator)
+    raw = torch.randn(1, 1, 1, 10, generator=generator)
     found = head.anchor(raw, torch.zeros(1, 1, 1), torch.ones(1, 1, 1))
+    middle = found[..., 0].clone()
     grid = torch.linspace(-40, 40, 8001)
     there, unit = torch.ones(1, 1, 1, dtype=torch.bool), torch.ones(1, 1, 1)
-    density = torch.stack([(-head.loss(found, x.view(1, 1, 1), there, unit)).exp() for x in grid])
+    nll = torch.stack([head.loss(found, x.view(1, 1, 1), there, unit) - (x - middle).abs().sum() for x in grid])
+    density = (-nll).exp()
     assert_close(float(torch.trapezoid(density, grid)), 1.0, rtol=1e-3, atol=1e-3)
     below = torch.cumulative_trapezoid(density, grid)
     for level in (0.1, 0.5, 0.8):
@@ -111,7 +113,17 @@ def test_ways_are_as_likely_as_they_say(made):
     ways, likely = head.ways(found)
     assert ways.shape == (B, 4, H, V)
     assert_close(likely.sum(dim=1), torch.ones(B))
-    assert_close(head.point(found), torch.einsum("bk,bkhv->bhv", likely, ways))
+    assert not torch.allclose(ways[:, 0], ways[:, 1])
+
+
+def test_the_middle_is_learnt_for_being_near(made):
+    """Its gradient is that of the absolute error: the ways have none on it."""
+    head = MixtureHead(4)
+    found, future, there, scale = made(head)
+    found.requires_grad_()
+    head.loss(found, future, there, scale).backward()
+    wanted = torch.sign(head.point(found) - future) / scale * there
+    assert_close(found.grad[..., 0], wanted.detach())
 
 
 @pytest.mark.parametrize(

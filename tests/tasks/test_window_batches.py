@@ -40,7 +40,7 @@ def test_a_long_table_costs_no_memory():
 @pytest.fixture
 def paths():
     generator = np.random.default_rng(1)
-    return windows_of(generator.standard_normal((60, 2)).cumsum(0), transform="difference", paths=True, rotate=True)
+    return windows_of(generator.standard_normal((60, 2)).cumsum(0), transform="difference", paths=True, rotate=1.0)
 
 
 def test_a_batch_is_a_pure_function_of_its_place(paths):
