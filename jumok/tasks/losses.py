@@ -42,7 +42,9 @@ def vocabulary_loss(
 
     Both are given features (N, D). Tokens that are never written take no part: p is what it is among the others.
     """
-    features, weight, bias = features.to(project.weight.dtype), project.weight, project.bias
+    features = features.to(project.weight.dtype)
+    weight: Tensor = project.weight
+    bias: Tensor | None = project.bias
     if never:
         kept = torch.ones(len(weight), dtype=torch.bool, device=weight.device)
         kept[list(never)] = False
