@@ -123,14 +123,20 @@ class Forecaster(SeriesReader):
         base = self.ridge(batch) if self.config.linear else shift.expand(-1, self.config.horizon, -1)
         past = self.normed(batch, shift, scale)
         raw = self._fed_back(past, batch, base, shift, scale) if self.config.feedback else self.reader(past, batch)
-        return self.head.anchor(raw, base, scale), scale
+        return self.head.anchor(raw, base, self.growing(scale)), scale
+
+    def growing(self, scale: Tensor) -> Tensor:
+        """Return the unit at each step to come (B, 1 or H, V): of steps that add up it grows with the root of their number."""
+        if not self.config.relative or self.config.window == "none":
+            return scale
+        return scale * torch.arange(1, self.config.horizon + 1, device=scale.device).sqrt()[:, None]
 
     def _fed_back(self, past: Tensor, batch: SeriesBatch, base: Tensor, shift: Tensor, scale: Tensor) -> Tensor:
         """Return raw parameters, each step from those before it: the true ones in training, else its own."""
         assert isinstance(self.reader, StepTokens)
 
         def point(raw: Tensor) -> Tensor:
-            anchored = self.head.anchor(raw, base[:, : raw.shape[1]], scale)
+            anchored = self.head.anchor(raw, base[:, : raw.shape[1]], self.growing(scale)[:, : raw.shape[1]])
             return (self.head.point(anchored) - shift) / scale
 
         given = None

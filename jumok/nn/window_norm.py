@@ -5,6 +5,7 @@ past (B, L, V), observed (B, L, V) → shift (B, 1, V), scale (B, 1, V); a value
 none      0 and 1
 last      the last value that is there, and 1
 mean-std  mean and deviation of the window; of steps (relative), 0 and their root mean square
+ewma      the same, where late values count more: each step back 0.94 times as much (RiskMetrics 1996)
 """
 
 from typing import Literal
@@ -14,7 +15,8 @@ from torch import Tensor
 
 # B windows · L look-back · V variables
 
-WindowNorm = Literal["none", "last", "mean-std"]
+WindowNorm = Literal["none", "last", "mean-std", "ewma"]
+DECAY = 0.94
 LEAST = 1e-2  # of a scale, in deviations of the training data: a window that stands still has no unit of its own
 
 
@@ -27,11 +29,15 @@ def window_statistics(
         return torch.zeros_like(one), one
     if kind == "last":
         return last_value(past, observed), one
-    there = observed.to(past.dtype)
-    count = there.sum(dim=1, keepdim=True).clamp(min=1)
-    shift = torch.zeros_like(one) if relative else (past * there).sum(dim=1, keepdim=True) / count
-    spread = (((past - shift) * there).square().sum(dim=1, keepdim=True) / count).sqrt()
-    return shift, spread.clamp(min=LEAST)
+    weight = observed.to(past.dtype)
+    if kind == "ewma":
+        ages = torch.arange(past.shape[1] - 1, -1, -1, device=past.device)[:, None]
+        weight = weight * DECAY**ages
+    total = weight.sum(dim=1, keepdim=True)
+    known, total = total > 0, total.clamp(min=1e-6)
+    shift = torch.zeros_like(one) if relative else (past * weight).sum(dim=1, keepdim=True) / total
+    spread = ((past - shift).square() * weight).sum(dim=1, keepdim=True) / total
+    return shift, torch.where(known, spread.sqrt().clamp(min=LEAST), one)
 
 
 def last_value(past: Tensor, observed: Tensor) -> Tensor:

@@ -34,6 +34,8 @@ VARIANTS = {
     "none": {"tokens": "variables", "window": "none"},
     "no shortcut": {"tokens": "patches", "linear": False},
     "relative": {"tokens": "patches", "relative": True},
+    "relative, ewma": {"tokens": "variables", "relative": True, "window": "ewma", **HEADS["student-t"]},
+    "ewma": {"tokens": "patches", "window": "ewma"},
     "relative, fed back": {"tokens": "steps", "relative": True, "feedback": True, "window": "none"},
     "joint": {"tokens": "variables", "relative": True, "joint": True, "window": "none", **HEADS["mixture"]},
     "post-norm": {"tokens": "variables", "norm_position": "post", "activation": "relu"},
@@ -157,7 +159,7 @@ def test_a_shifted_and_scaled_window_has_a_shifted_and_scaled_forecast(variant):
     if model.config.window == "none" or model.config.relative:
         pytest.skip("nothing is taken off")
     batch = make_batch(model, missing=0.0)
-    factor = 3.0 if model.config.window == "mean-std" else 1.0
+    factor = 1.0 if model.config.window == "last" else 3.0
     plain = model.head.point(model(batch))
     moved = model.head.point(model(replace(batch, past=batch.past * factor + 7)))
     assert_close(moved, plain * factor + 7, atol=1e-4, rtol=1e-4)
