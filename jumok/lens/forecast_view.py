@@ -67,6 +67,8 @@ def date_labels(dates: Dates, kind: str) -> list[str]:
     elif not (dates % 60_000_000).any():
         texts = np.datetime_as_string(dates.astype("datetime64[us]"), unit="m")
     else:
-        whole = not (dates % 1_000_000).any()
-        texts = np.datetime_as_string(dates.astype("datetime64[us]"), unit="s" if whole else "us")
+        precise = dates.astype("datetime64[us]")
+        if not (dates % 1_000_000).any():
+            precise = precise.astype("datetime64[s]")
+        texts = np.datetime_as_string(precise)
     return [text.replace("T", " ") for text in texts.tolist()]
