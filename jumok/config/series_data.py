@@ -121,7 +121,7 @@ class SeriesData(DataConfig[SeriesFile]):
         twice = {column for column in used if used.count(column) > 1}
         if twice:
             raise ConfigError(f"data: the column {sorted(map(str, twice))[0]} has two uses; name it once")
-        if self.calendar and self.date == "":
+        if self.calendar and self.date == "" and not self.set:
             raise ConfigError("data.calendar needs data.date, the column of dates")
         if self.interval and self.date == "":
             raise ConfigError("data.interval needs data.date, the column of dates or step numbers")
