@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from jumok.config.data import DataConfig, DataFile, as_files
-from jumok.config.section import one_or_its_name
+from jumok.config.section import one_is_a_list, one_or_its_name
 from jumok.errors import ConfigError
 
 Column = int | str  # by number or name
@@ -53,11 +53,23 @@ class SeriesData(DataConfig[SeriesFile]):
         description="windows of val and test look back into their own rows only, not into those before their split",
     )
     date: Column = Field("", description="the column of dates, times or step numbers; '' = rows are steps as they come")
-    id: list[Column] = Field([], description="the columns that tell which series a row belongs to; [] = there is one")
-    targets: list[Column] = Field([], description="the columns to forecast; [] = all that have no other use")
-    known: list[Column] = Field([], description="columns that are known ahead, such as holidays")
-    past: list[Column] = Field([], description="columns that are known only up to the last step")
-    static: list[Column] = Field([], description="columns that are constant in a series: numbers or names")
+    id: list[Column] = Field(
+        [],
+        description="the columns that tell which series a row belongs to; [] = there is one",
+        json_schema_extra=one_is_a_list,
+    )
+    targets: list[Column] = Field(
+        [], description="the columns to forecast; [] = all that have no other use", json_schema_extra=one_is_a_list
+    )
+    known: list[Column] = Field(
+        [], description="columns that are known ahead, such as holidays", json_schema_extra=one_is_a_list
+    )
+    past: list[Column] = Field(
+        [], description="columns that are known only up to the last step", json_schema_extra=one_is_a_list
+    )
+    static: list[Column] = Field(
+        [], description="columns that are constant in a series: numbers or names", json_schema_extra=one_is_a_list
+    )
     calendar: list[Calendar] = Field([], description="features of the dates that the model gets, known ahead")
     look_back: int = Field(96, ge=2, description="steps that a forecast is made of")
     horizon: int = Field(24, ge=1, description="steps that are forecast")

@@ -183,8 +183,8 @@ class MixtureHead(ForecastHead):
 
     def parts(self, parameters: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Return the middle (B, H, V, 1), and places, spreads and log-weights (B, H, V, K) of the ways."""
-        middle, place, spread, weight = parameters.split([1, *[self.count] * 3], dim=-1)
-        return middle, place, spread, weight
+        place, spread, weight = parameters[..., 1:].chunk(3, dim=-1)
+        return parameters[..., :1], place, spread, weight
 
     def anchor(self, raw: Tensor, base: Tensor, scale: Tensor) -> Tensor:
         """Return the middle, and places, spreads and log-weights (B, H, V, 1 + 3 K)."""

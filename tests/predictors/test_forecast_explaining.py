@@ -152,7 +152,8 @@ def test_steps_that_look_alike_are_told():
     data = series_data()
     model = forecaster("steps", data)
     with torch.no_grad():
-        model.reader.queries[:] = model.reader.queries[:1]
+        places = torch.arange(data.look_back, data.look_back + data.horizon)
+        model.reader.queries[:] = model.reader.queries[:1] - model.reader.positions.encode(places)
     found = explained("steps", model=model)
     assert "look at nearly the same places" in found.warnings[0]
     assert not explained("patches").warnings

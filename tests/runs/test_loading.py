@@ -30,6 +30,9 @@ FROM_DATA = {
     "vocabulary": 31,
     "source_vocabulary": 29,
     "target_vocabulary": 29,
+    "look_back": 24,
+    "horizon": 3,
+    "targets": 2,
 }
 
 

@@ -15,13 +15,14 @@ from torch.fx.experimental import _config as meta
 from jumok.catalogue import MODELS, model_class, task_class
 from jumok.config import DataConfig, DecodingConfig, MaskedTextData, TokenizerConfig, TrainingConfig
 from jumok.config.recipe import Recipe
-from jumok.nn.batch import CaptionBatch, ImageBatch, LabelBatch, MaskedBatch, PairBatch, TextBatch
+from jumok.nn.batch import CaptionBatch, ImageBatch, LabelBatch, MaskedBatch, PairBatch, SeriesBatch, TextBatch
 
 B, S, T, V = 3, 7, 5, 19
 SMALL = {
     "captioner": {"width": 8, "embedding_width": 8, "heads": 2, "encoder": {"name": "cnn", "width": 8, "stages": 2}},
     "cnn": {"width": 8, "stages": 2, "blocks": 1},
     "efficientnet": {},
+    "forecaster": {"patch": 1, "stride": 1, "layers": 1, "width": 8, "heads": 2, "feedforward": 8},
     "mixer": {"patch_size": 4, "layers": 1, "width": 8},
     "swin": {"patch_size": 2, "width": 8, "layers": [1, 1], "heads": [2, 2], "window": 2},
     "vit": {"patch_size": 4, "layers": 1, "width": 8, "heads": 2},
@@ -33,7 +34,7 @@ SMALL = {
 }
 SIZES = {
     "source_vocabulary": V, "target_vocabulary": V, "vocabulary": V, "classes": 2, "image_size": 8, "channels": 3,
-    "map_width": 0,
+    "map_width": 0, "look_back": S, "horizon": T, "targets": 2, "past": 1, "known": 1, "static": 2,
 }  # fmt: skip
 CASES = [
     *((name, task, {}) for name in MODELS for task in model_class(name).tasks),
@@ -47,6 +48,9 @@ CASES = [
     ("bert", "masked-language-modeling", {"pooling": "mean"}),
     ("vit", "image-classification", {"positions": "sinusoidal", "pool": "mean"}),
     ("captioner", "image-captioning", {"decoder": "transformer"}),
+    *(("forecaster", "forecasting", {"tokens": tokens}) for tokens in ("steps", "variables")),
+    *(("forecaster", "forecasting", {"head": head}) for head in ("quantiles", "student-t", "mixture")),
+    ("forecaster", "forecasting", {"tokens": "steps", "feedback": True, "relative": True}),
     *(("captioner", "image-captioning", {"attention": score}) for score in ("none", "dot", "bilinear")),
     ("captioner", "image-captioning", {"doubly_stochastic": 0.5}),
 ]
@@ -60,6 +64,10 @@ def batch_of(task):
         return PairBatch(ids, mask, ids[:, :T], ids[:, -T:], mask[:, :T])
     if task == "image-captioning":
         return CaptionBatch(ids[:, :T], ids[:, -T:], mask[:, :T], torch.randn(B, 3, 8, 8), None, torch.arange(B))
+    if task == "forecasting":
+        future, there = torch.randn(B, T, 2), torch.ones(B, T, 2, dtype=torch.bool)
+        past = torch.randn(B, S, 4)
+        return SeriesBatch(past, past > -1, torch.randn(B, T, 1), torch.randn(B, 2), future, there)
     if task == "language-modeling":
         return TextBatch(ids, ids, torch.zeros_like(ids))
     if task == "masked-language-modeling":
