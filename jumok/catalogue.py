@@ -62,12 +62,20 @@ MODELS = {
         "jumok.models.captioner:Captioner",
     ),
     "cnn": ModelEntry("a small residual CNN, the yardstick for images (He et al. 2016)", "jumok.models.cnn:CNN"),
+    "dalle": ModelEntry(
+        "DALL-E: one Transformer over a text and the codes of an image, which draws (Ramesh et al. 2021)",
+        "jumok.models.dalle:Dalle",
+    ),
     "efficientnet": ModelEntry(
         "EfficientNet-Lite: convolutions for small machines (Tan & Le 2019)", "jumok.models.efficientnet:EfficientNet"
     ),
     "forecaster": ModelEntry(
         "Transformer over steps, patches or whole variables of series (Nie et al. 2023, Liu et al. 2024)",
         "jumok.models.forecaster:Forecaster",
+    ),
+    "image-codes": ModelEntry(
+        "an image as a grid of codes, and back (van den Oord et al. 2017, Mentzer et al. 2023)",
+        "jumok.models.image_codes:ImageCodes",
     ),
     "mixer": ModelEntry(
         "MLP-Mixer: patches mixed without attention (Tolstikhin et al. 2021)", "jumok.models.mixer:Mixer"
@@ -111,6 +119,18 @@ TASKS = {
         task="jumok.tasks.image_classification:ImageClassification",
         predictor="jumok.predictors.image_classifier:ImageClassifier",
         report="jumok.evaluation.reports:classification_report",
+    ),
+    "image-codes": TaskEntry(
+        "an image in codes, and back",
+        task="jumok.tasks.image_codes:ImageCoding",
+        predictor="jumok.predictors.image_coder:CodePredictor",
+        report="jumok.evaluation.drawing_report:codes_report",
+    ),
+    "text-to-image": TaskEntry(
+        "an image of what a text says",
+        task="jumok.tasks.text_to_image:TextToImage",
+        predictor="jumok.predictors.drawer:Drawer",
+        report="jumok.evaluation.drawing_report:drawing_report",
     ),
     "text-classification": TaskEntry(
         "the class of a text, or of two",

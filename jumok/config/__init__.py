@@ -1,11 +1,14 @@
 """The schema of a recipe: one class per section."""
 
 from jumok.config.caption_data import CaptionData, CaptionFiles
+from jumok.config.component import CodesConfig, ComponentConfig, as_run
 from jumok.config.data import DataConfig, DataFile, Split
 from jumok.config.decoding import DecodingConfig
 from jumok.config.encoder import EncoderConfig, as_encoder
 from jumok.config.image_data import Augment, ImageData, ImageFiles
 from jumok.config.model import (
+    CodesModelConfig,
+    DrawerModelConfig,
     ImageModelConfig,
     ModelConfig,
     PairModelConfig,
@@ -23,10 +26,14 @@ __all__ = [
     "Augment",
     "CaptionData",
     "CaptionFiles",
+    "CodesConfig",
+    "CodesModelConfig",
+    "ComponentConfig",
     "Corpus",
     "DataConfig",
     "DataFile",
     "DecodingConfig",
+    "DrawerModelConfig",
     "EncoderConfig",
     "ImageData",
     "ImageFiles",
@@ -48,5 +55,6 @@ __all__ = [
     "TokenizerConfig",
     "TrainingConfig",
     "as_encoder",
+    "as_run",
     "check_multiple",
 ]

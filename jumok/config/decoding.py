@@ -37,6 +37,9 @@ class DecodingConfig(Section):
     repetition_penalty: float = Field(
         1.0, ge=1.0, allow_inf_nan=False, description="make tokens already written less likely (CTRL's); 1 = off"
     )
+    guidance: float = Field(
+        1.0, ge=0.0, allow_inf_nan=False, description="drawing: how much the text counts; 1 = as learnt, 3 = strongly"
+    )
     stop: list[Annotated[str, Field(min_length=1)]] = Field(
         [], description="end before any of these texts (language models)"
     )

@@ -7,16 +7,17 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from jumok.config.section import Section
+from jumok.config.component import ComponentConfig
 from jumok.errors import ConfigError
 
 PRETRAINED = ("efficientnet-lite0", "efficientnet-lite1", "efficientnet-lite2")
 
 
-class EncoderConfig(Section):
+class EncoderConfig(ComponentConfig):
     """A CNN trained along, a pretrained one from the extra `vision`, or a run of image classification."""
 
     FILLED_IN: ClassVar[tuple[str, ...]] = ("size", "hash", "model")
+    TASK = "image-classification"
 
     name: Literal["cnn", "efficientnet-lite0", "efficientnet-lite1", "efficientnet-lite2", "run"] = "cnn"
     run: str = Field("", description="name = 'run': the folder of a run of image classification (ViT, Swin, CNN)")
@@ -33,8 +34,6 @@ class EncoderConfig(Section):
     finetune: bool = Field(False, description="train a pretrained encoder, too; it is frozen otherwise")
     finetune_after: int = Field(1000, ge=0, description="finetune: steps in which it still rests")
     finetune_rate: float = Field(0.1, gt=0.0, le=1.0, description="finetune: its share of the learning rate")
-    hash: str = Field("", description="filled in: sha256 of the weights it starts from")
-    model: dict[str, Any] = Field({}, description="filled in: [model] of the run")
 
     @model_validator(mode="after")
     def run_needs_its_folder(self) -> Self:
@@ -55,6 +54,15 @@ class EncoderConfig(Section):
     def frozen(self) -> bool:
         """Whether its weights stay as they are, so that what it sees in an image is computed once."""
         return self.pretrained and not self.finetune
+
+    @property
+    def title(self) -> str:
+        """What it is called in messages."""
+        return self.run or self.name
+
+    def taken(self, *, hash: str, size: int, model: dict[str, Any]) -> dict[str, Any]:
+        """Return what is filled in of the component that was found."""
+        return {"hash": hash, "size": size, "model": model}
 
 
 def as_encoder(value: Any) -> Any:

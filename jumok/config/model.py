@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
-from jumok.config.encoder import EncoderConfig
-from jumok.config.section import Section
+from jumok.config.component import CodesConfig, ComponentConfig, as_run
+from jumok.config.encoder import EncoderConfig, as_encoder
+from jumok.config.section import Section, table_or_name
 from jumok.config.tokenizer import TokenizerConfig
 from jumok.errors import ConfigError, did_you_mean
 
@@ -35,7 +36,7 @@ class ModelConfig(Section):
         return 0
 
     @property
-    def components(self) -> Mapping[str, EncoderConfig]:
+    def components(self) -> Mapping[str, ComponentConfig]:
         """The trained models that this one is made of, by what they are to it; a task finds them in its components."""
         return {}
 
@@ -85,6 +86,84 @@ class ImageModelConfig(ModelConfig):
     image_size: int = Field(0, ge=0, description="filled in from data.size: pixels a side")
     channels: int = Field(0, ge=0, description="filled in from the data: 1 for grey, 3 for colour")
     classes: int = Field(0, ge=0, description="filled in from the data")
+
+
+class CodesModelConfig(ModelConfig):
+    """A model that says images in codes."""
+
+    FILLED_IN: ClassVar[tuple[str, ...]] = ("image_size", "channels")
+
+    image_size: int = Field(0, ge=0, description="filled in from data.size: pixels a side")
+    channels: int = Field(0, ge=0, description="filled in from the data: 1 for grey, 3 for colour")
+    loss: Literal["l1", "l2"] = Field("l2", description="how pixels are compared")
+    perceptual: float = Field(
+        0.0, ge=0.0, description="weight of the difference between the features that `critic` sees in both images"
+    )
+    critic: EncoderConfig = Field(
+        EncoderConfig(),
+        description="perceptual: a run of image classification, { name = 'run', run = 'FOLDER' }",
+        json_schema_extra=table_or_name,
+    )
+
+    @field_validator("critic", mode="before")
+    @classmethod
+    def critic_by_name(cls, value: Any) -> Any:
+        return as_encoder(value)
+
+    @model_validator(mode="after")
+    def a_critic_needs_its_weight(self) -> Self:
+        if bool(self.perceptual) != self.critic.frozen:
+            raise ConfigError(
+                "model.perceptual and model.critic go together: perceptual = 0.1 and critic = { name = 'run', "
+                "run = 'FOLDER' }, a run of image classification"
+            )
+        return self
+
+    @property
+    def components(self) -> Mapping[str, ComponentConfig]:
+        """The reader whose features are compared, where there is one."""
+        return {"critic": self.critic} if self.perceptual else {}
+
+
+class DrawerModelConfig(ModelConfig):
+    """A model that draws what a text says, in the codes of another run."""
+
+    FILLED_IN: ClassVar[tuple[str, ...]] = ("vocabulary", "code_count", "rows", "columns", "longest_text")
+
+    vocabulary: int = Field(0, ge=0, description="filled in from the tokenizer")
+    code_count: int = Field(0, ge=0, description="filled in from the image codes: how many there are")
+    rows: int = Field(0, ge=0, description="filled in from the image codes")
+    columns: int = Field(0, ge=0, description="filled in from the image codes")
+    longest_text: int = Field(0, ge=0, description="filled in from data.max_length: most tokens of a text")
+    codes: CodesConfig = Field(
+        CodesConfig(),
+        description="the run of image codes that it draws in; its folder alone is enough",
+        json_schema_extra=table_or_name,
+    )
+    text_share: float = Field(
+        0.125,
+        ge=0.0,
+        lt=1.0,
+        description="of the loss that the text has; 0.125 is the paper's 1 : 7, 0 = learn no text",
+    )
+    text_dropout: float = Field(
+        0.1, ge=0.0, lt=1.0, description="how often a text is dropped in training: guidance needs drawings of no text"
+    )
+
+    @field_validator("codes", mode="before")
+    @classmethod
+    def codes_by_folder(cls, value: Any) -> Any:
+        return as_run(value)
+
+    @property
+    def components(self) -> Mapping[str, ComponentConfig]:
+        """The image codes."""
+        return {"codes": self.codes}
+
+    @property
+    def longest(self) -> int:
+        """The longest text that it can be given, in tokens."""
+        return self.longest_text
 
 
 class SeriesModelConfig(ModelConfig):

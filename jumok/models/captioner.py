@@ -20,7 +20,7 @@ import torch.nn.functional as F
 from pydantic import Field, field_validator, model_validator
 from torch import Tensor, nn
 
-from jumok.config import EncoderConfig, ModelConfig, as_encoder, check_multiple
+from jumok.config import ComponentConfig, EncoderConfig, ModelConfig, as_encoder, check_multiple
 from jumok.config.section import table_or_name
 from jumok.decoding.state import RecurrentState, SharedMemory
 from jumok.errors import ConfigError
@@ -105,7 +105,7 @@ class CaptionerConfig(ModelConfig):
         return self
 
     @property
-    def components(self) -> Mapping[str, EncoderConfig]:
+    def components(self) -> Mapping[str, ComponentConfig]:
         """The encoder, where it was trained before."""
         return {"encoder": self.encoder} if self.encoder.pretrained else {}
 

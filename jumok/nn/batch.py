@@ -10,7 +10,7 @@ from typing import Self
 import torch
 from torch import Tensor
 
-# B batch · S source · T target · L look-back · H horizon · C columns · V targets · F static features
+# B batch · S source · T target · G cells of an image's grid · L look-back · H horizon · C columns · V targets · F static features
 
 
 @dataclass(frozen=True)
@@ -107,6 +107,21 @@ class CaptionBatch(Batch):
     def cells(self) -> int:
         """Tokens, padding included."""
         return self.inputs.numel()
+
+
+@dataclass(frozen=True)
+class DrawingBatch(Batch):
+    """Texts, and for training the codes of the images that they describe."""
+
+    text: Tensor  # (B, S) ids: start token, text, end token
+    text_mask: Tensor  # (B, S), True = real
+    codes: Tensor  # (B, G) of an image, row by row; (B, 0) where it is to be drawn
+    without_text: Tensor | None = None  # (B,) True where the text was dropped, so that it is not to be foretold
+
+    @property
+    def cells(self) -> int:
+        """Tokens of text and image, padding included."""
+        return self.text.numel() + self.codes.numel()
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from typing import ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar
 import torch
 from torch import Tensor, nn
 
-from jumok.nn.batch import CaptionBatch, ImageBatch, LabelBatch, MaskedBatch, SeriesBatch
+from jumok.nn.batch import CaptionBatch, DrawingBatch, ImageBatch, LabelBatch, MaskedBatch, SeriesBatch
 from jumok.nn.forecast_heads import ForecastHead
 from jumok.nn.recording import recorder_for
 
@@ -102,6 +102,40 @@ class ImageReader(Model[ImageBatch]):
     def mixing_weights(self) -> Tensor | None:
         """Return how each layer mixes the patches of every image alike, (layers, P, P); None where it does not."""
         return None
+
+
+class Recoded(NamedTuple):
+    """Images as their codes tell them."""
+
+    images: Tensor  # (B, C, H, W)
+    codes: Tensor  # (B, h, w)
+    loss: Tensor  # the quantiser's own, summed over the batch; 0 where it has none
+
+
+class ImageCoder(Model[ImageBatch]):
+    """A model that says an image in codes, one for each cell of a grid, and makes an image of codes."""
+
+    codes: int  # how many there are
+
+    @property
+    @abstractmethod
+    def grid(self) -> tuple[int, int]:
+        """Rows and columns of codes."""
+
+    @abstractmethod
+    def recode(self, images: Tensor) -> Recoded:
+        """Return images (B, C, H, W) as their codes tell them, with gradients."""
+
+    @abstractmethod
+    def encode(self, images: Tensor) -> Tensor:
+        """Return the codes (B, h, w) of images (B, C, H, W)."""
+
+    @abstractmethod
+    def decode(self, codes: Tensor) -> Tensor:
+        """Return images (B, C, H, W) of codes (B, h, w)."""
+
+    def begin(self, images: Tensor) -> None:
+        """Look at some images (B, C, H, W) before training: a codebook starts from them."""
 
 
 class SeriesReader(Model[SeriesBatch]):
@@ -254,3 +288,23 @@ class CaptionDecoder(Decoder[CaptionBatch, StateT]):
     def features_and_weights(self, batch: CaptionBatch) -> tuple[Tensor, Tensor | None]:
         """Return the features (B, T, D), and where each word looked (B, T, S) where that is wanted in the loss."""
         return self.features(batch), None
+
+
+class DrawingDecoder(Decoder[DrawingBatch, StateT]):
+    """A decoder that reads a text and writes the codes of an image, row by row; its limit is how many those are."""
+
+    begin: int  # the token behind which an image begins
+
+    @abstractmethod
+    def text_and_image(self, batch: DrawingBatch) -> tuple[Tensor, Tensor]:
+        """Return what the next token is told from, each given: of text (B, S − 1, D), of the image (B, G, D)."""
+
+    @property
+    @abstractmethod
+    def project_text(self) -> nn.Linear:
+        """What says the next token of a text; `project` says the next code."""
+
+    @property
+    @abstractmethod
+    def grid(self) -> tuple[int, int]:
+        """Rows and columns of codes."""

@@ -11,25 +11,24 @@ import importlib.util
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
 from jumok.catalogue import config_class
-from jumok.config import EncoderConfig, ImageData, ModelConfig
+from jumok.config import ComponentConfig, EncoderConfig, ModelConfig
+from jumok.config.image_data import PixelData
 from jumok.config.recipe import Recipe
 from jumok.data.files import content_hash
 from jumok.errors import ConfigError, MissingExtraError, RunError
 from jumok.nn.component import Component
 from jumok.nn.folding import fold_norms
-from jumok.nn.model import ImageReader
+from jumok.nn.model import ImageCoder, ImageReader, Model
 from jumok.runs.run import Run
 from jumok.runs.weights import build_empty_model, load_weights
 from jumok.training.average import load_tensors
 from jumok.training.checkpoint import Checkpoints
-
-TASK = "image-classification"  # of runs that can be encoders
 
 
 class Pretrained(NamedTuple):
@@ -60,7 +59,7 @@ def load_components(recipe: Recipe, folders: Sequence[Path], *, in_use: bool = F
     A run in use needs those alone that stay as they are: what was finetuned is among its own weights.
     """
     wanted = recipe.model.components
-    return {name: _load(config, folders) for name, config in wanted.items() if config.frozen or not in_use}
+    return {name: _load(name, config, folders) for name, config in wanted.items() if config.frozen or not in_use}
 
 
 def with_components(recipe: Recipe, components: Mapping[str, Component]) -> Recipe:
@@ -68,19 +67,22 @@ def with_components(recipe: Recipe, components: Mapping[str, Component]) -> Reci
     if not components:
         return recipe
     taken = {
-        name: config.model_copy(update={"hash": own.hash, "size": own.size, "model": own.config}).model_dump()
+        name: config.model_copy(update=config.taken(hash=own.hash, size=own.size, model=own.config)).model_dump()
         for name, config in recipe.model.components.items()
         if (own := components[name])
     }
     return replace(recipe, model=type(recipe.model).parse(recipe.model.model_dump() | taken, "model"))
 
 
-def _load(config: EncoderConfig, folders: Sequence[Path]) -> Component:
-    found = _of_run(config, folders) if config.name == "run" else _of_package(config)
+def _load(name: str, config: ComponentConfig, folders: Sequence[Path]) -> Component:
+    if isinstance(config, EncoderConfig) and config.name != "run":
+        found = _of_package(config)
+    else:
+        found = _of_run(name, config, folders)
     if config.hash and config.hash != found.hash:
         raise RunError(
-            f"the encoder {config.run or config.name} is not the one that the model was trained with: the sha256 of its weights "
-            f"is {found.hash[:16]}…, not {config.hash[:16]}…; put those weights back, or train another run"
+            f"model.{name} = '{config.title}' is not the one that the model was trained with: the sha256 of its weights is "
+            f"{found.hash[:16]}…, not {config.hash[:16]}…; put those weights back, or train another run"
         )
     return found
 
@@ -94,7 +96,7 @@ def _of_package(config: EncoderConfig) -> Component:
     sizes = {"image_size": kind.size, "channels": 3, "classes": 1000}
     tensors = {key.replace("_fc.", "project."): value for key, value in weights.items()}
     return Component(
-        _reader(section.parse(model | sizes, "model.encoder"), tensors),
+        _fixed("encoder", section.parse(model | sizes, "model.encoder"), tensors),
         hash=kind.hash,
         config={},
         size=config.size or kind.size,
@@ -121,50 +123,52 @@ def weights_file(name: str) -> Path:
     return file
 
 
-def _of_run(config: EncoderConfig, folders: Sequence[Path]) -> Component:
-    """Return the model of a run of image classification, with its best weights."""
+def _of_run(name: str, config: ComponentConfig, folders: Sequence[Path]) -> Component:
+    """Return the model of a run, with its best weights."""
     places = list(dict.fromkeys([*(folder / config.run for folder in folders), Path(config.run).absolute()]))
     folder = next(filter(Run.exists, places), None)
     if folder is None:
         raise RunError(
-            f"model.encoder.run = '{config.run}': there is no such run; looked at {', '.join(map(str, places))}. Train it "
-            f"first, or put it back: a captioner sees through it"
+            f"model.{name}.run = '{config.run}': there is no such run; looked at {', '.join(map(str, places))}. Train it "
+            "first, or put it back: the model is made of it"
         )
     run = Run.open(folder)
-    if run.recipe.task != TASK:
+    if run.recipe.task != config.TASK:
         raise ConfigError(
-            f"model.encoder.run = '{config.run}' is a run of {run.recipe.task}; an encoder must be one of {TASK}"
+            f"model.{name}.run = '{config.run}' is a run of {run.recipe.task}; it must be one of {config.TASK}"
         )
     data, model = run.recipe.data, run.recipe.model
-    assert isinstance(data, ImageData)
-    if config.size not in (0, data.size) and model.name == "mixer":
+    assert isinstance(data, PixelData)
+    size = config.size if isinstance(config, EncoderConfig) else 0
+    if size not in (0, data.size) and model.name == "mixer":
         raise ConfigError(
-            f"model.encoder.size = {config.size}: a mixer reads images of the size that it was trained on alone, {data.size}; "
+            f"model.{name}.size = {size}: a mixer reads images of the size that it was trained on alone, {data.size}; "
             "leave it out"
         )
     file = Checkpoints(run.folder).find("best") / "model.safetensors"
     tensors = load_weights(run)  # or a refusal of a damaged file
     return Component(
-        _reader(model, tensors),
+        _fixed(name, model, tensors),
         hash=content_hash([file]),
         config=model.model_dump(),
-        size=config.size or data.size,
+        size=size or data.size,
         channels=data.channels,
         mean=tuple(data.mean),
         deviation=tuple(data.deviation),
     )
 
 
-def _reader(config: ModelConfig, tensors: dict[str, Tensor]) -> ImageReader:
-    """Return a model that reads images with its weights, fixed: batch norms are folded away."""
+def _fixed(name: str, config: ModelConfig, tensors: dict[str, Tensor]) -> Model[Any]:
+    """Return a model with its weights, fixed: batch norms are folded away."""
     model = build_empty_model(config)
-    if not isinstance(model, ImageReader) or type(model).feature_map is ImageReader.feature_map:
+    sees = isinstance(model, ImageReader) and type(model).feature_map is not ImageReader.feature_map
+    if not sees and not isinstance(model, ImageCoder):
         raise ConfigError(
-            f"model.encoder.run: the model '{config.name}' has no feature_map, so that it cannot be an encoder"
+            f"model.{name}.run: the model '{config.name}' has no feature_map, so that it cannot be an encoder"
         )
     try:
         load_tensors(model, tensors)
     except ValueError as error:
-        raise RunError(f"model.encoder: {error}") from None
+        raise RunError(f"model.{name}: {error}") from None
     fold_norms(model)
     return model.eval().requires_grad_(False)

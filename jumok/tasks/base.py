@@ -110,7 +110,7 @@ class Task(ABC, Generic[ModelT, BatchT, StoreT]):
         for name, config in self.recipe.model.components.items():
             if not config.frozen:  # then a copy of it is a part of the model
                 self.components[name].start(model.get_submodule(name))
-                notes.append(f"the {name} starts from {config.run or config.name}")
+                notes.append(f"the {name} starts from {config.title}")
         return notes
 
     def check_fits(self, model: ModelT) -> None:

@@ -7,11 +7,8 @@ An entry of the cache is keyed by everything that it depends on: the encoder's w
 normalised, and the entry of the images.
 """
 
-import math
-import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -22,22 +19,16 @@ from jumok.cache import cache_key, cached_folder
 from jumok.data.images.decode import Pixels
 from jumok.data.images.image_store import ImageStore
 from jumok.data.store import map_array, read_facts, refuse_damage, write_facts
-from jumok.decoding.workers import processes_for, share
 from jumok.errors import ConfigError
 from jumok.nn.component import Component
 from jumok.nn.images import enlarged
 from jumok.nn.model import ImageReader
-from jumok.nn.threads import one_thread
+from jumok.tasks.image_arrays import build_array
 from jumok.tasks.image_batches import normalise
 
 # B batch · S side · C channels · N images of a store · h rows · w columns of a map · E features of a cell
 
 ROWS = 4  # images at once on a CPU: what lies between the layers then stays in its cache
-PORTION = 64  # images that a process looks at before it asks for more
-DIED = (
-    "a process that looked at images died, perhaps for want of memory; try it again with OMP_NUM_THREADS=1, which takes one "
-    "process"
-)
 
 
 class FeatureMaps:
@@ -99,41 +90,11 @@ def build_feature_maps(
     component: Component, images: ImageStore, folder: Path, *, progress: Callable[[int], None]
 ) -> None:
     """Look at all images of a store and write their maps into folder."""
-    shape = tuple(see(component, images.pixels[:1]).shape[1:])  # (h, w, E)
-    maps = _reserved(folder / "maps", (len(images), *shape))
-    done = 0
-
-    def look(portion: list[int]) -> list[None]:
-        maps[portion] = see(component, images.pixels[portion]).cpu().numpy()
-        return [None] * len(portion)
-
-    def report(count: int) -> None:
-        nonlocal done
-        done += count
-        progress(done)
-
-    progress(0)
-    numbers = list(range(len(images)))
-    portions = [numbers[first : first + PORTION] for first in range(0, len(numbers), PORTION)]
-    processes = processes_for(len(images), wanted=0, portion=PORTION, device=component.model.device)
-    if processes > 1:
-        share(look, portions, processes=processes, progress=report, died=DIED)  # they write into the same file
-    else:
-        with one_thread():
-            for portion in portions:
-                look(portion)
-                report(len(portion))
-    maps.flush()
-    rows, columns, width = shape
+    rows, columns, width = build_array(
+        folder / "maps",
+        images,
+        lambda pixels: see(component, pixels).cpu().numpy(),
+        device=component.model.device,
+        progress=progress,
+    )
     write_facts(folder, ["maps"], images=len(images), rows=rows, columns=columns, width=width)
-
-
-def _reserved(path: Path, shape: tuple[int, ...]) -> "np.memmap[Any, np.dtype[np.float16]]":
-    """Return an array in a new file; a full disk shows now, as an error, and not in the middle, as a crash."""
-    size = 2 * math.prod(shape)
-    with path.open("wb") as file:
-        if hasattr(os, "posix_fallocate"):  # not on macOS
-            os.posix_fallocate(file.fileno(), 0, size)
-        else:
-            file.truncate(size)
-    return np.memmap(path, dtype="<f2", mode="r+", shape=shape)

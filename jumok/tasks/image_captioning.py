@@ -132,8 +132,8 @@ class ImageCaptioning(WritingTask[Captions, CaptionBatch, CaptionStore, Seen]):
         """Return the recipe with vocabulary, image size and normalisation, and what is to be known of its encoder."""
         encoder = self.encoder
         if encoder is not None:
-            self.corpora.wanted_size = encoder.size
-            self.corpora.wanted_channels = encoder.channels
+            self.corpora.images.wanted_size = encoder.size
+            self.corpora.images.wanted_channels = encoder.channels
         size, channels = self.corpora.image_shape
         train = self.corpora.train
         mean, deviation = self.data.mean or train.images.mean, self.data.deviation or train.images.deviation

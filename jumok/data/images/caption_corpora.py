@@ -6,31 +6,19 @@ files or a built-in set → images with captions → divided by image, limited �
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import cached_property
-from hashlib import blake2b
 from pathlib import Path
 from typing import ClassVar
 
 from jumok.cache import cached_folder
 from jumok.config import CaptionData, CaptionFiles, Split, TokenizerConfig
-from jumok.data.builtin import relations, shapes
 from jumok.data.corpora import ProgressCallback, by_title
-from jumok.data.images.caption_files import CaptionedImage, CaptionListing, Place, read_captions, some_of
+from jumok.data.images.caption_files import CaptionedImage
 from jumok.data.images.caption_store import CaptionStore, build_caption_store, chosen_entries
-from jumok.data.images.decode import channels_of
-from jumok.data.images.decoded import DecodedImages, built_in_caption, open_some
-from jumok.data.images.equal import shared_images
-from jumok.data.images.listing import ImageEntry
-from jumok.data.split import HoldOut, draw
+from jumok.data.images.captioned_images import CaptionedImages
+from jumok.data.images.decoded import built_in_caption
 from jumok.data.text.sources import tidy
 from jumok.data.text.tokenized import SingleTokenizerCorpora
 from jumok.data.text.tokenizer import Tokenizer
-from jumok.errors import ConfigError, DataError, counted, did_you_mean
-
-SETS = ("shapes",)
-MOST_HELD_OUT = 1000  # images, where the recipe does not say how many
-TOLERATED = 0.05  # share of val's images that may be in train under other names; there they are left out
-GRAMMARS = {"plain": shapes, "relations": relations}
 
 # Dropped around words. Inside a word they stay (t-shirt, man's), and so does the apostrophe of a shortened word ('s).
 MARKS = ".,:;?!…()[]{}\"“”„«»`´‘’'–—-。、！？"
@@ -48,8 +36,6 @@ class CaptionCorpora(SingleTokenizerCorpora[CaptionData, CaptionStore]):
 
     FILE_IN_RECIPE = '{ file = "…", images = "…" }'
     DECISIVE: ClassVar[set[str]] = {"set", "set_size", "captions", "limit", "hold_out", "lowercase", "punctuation"}
-    wanted_size: int = 0  # what a pretrained encoder sees: the size where data.size is 0
-    wanted_channels: int = 0  # the same of data.channels
 
     def __init__(
         self,
@@ -61,111 +47,17 @@ class CaptionCorpora(SingleTokenizerCorpora[CaptionData, CaptionStore]):
     ) -> None:
         """Take the images and captions of a set or of files, and the given tokenizer or one trained on them."""
         super().__init__(data, config, folders, progress, given)
-        self.notes: list[str] = []  # what a user should know of what has been opened
-        self._read: dict[str, CaptionListing] = {}
-        self._decoded = DecodedImages(data.fit, progress)
-        if data.set and data.set not in SETS:
-            raise ConfigError(f"data.set = '{data.set}' is no set of captions; {did_you_mean(data.set, SETS)}")
-        if bool(data.set) == bool(data.train):
-            raise ConfigError(
-                '[data] needs either set = "shapes" (built in) or train = { file = "…", images = "…" } (captions, and '
-                "where their images are)"
-            )
+        self.images = CaptionedImages(data, self.find, progress)
 
-    # --- what is there
+    @property
+    def notes(self) -> list[str]:
+        """What a user should know of what has been opened."""
+        return self.images.notes
 
-    @cached_property
+    @property
     def image_shape(self) -> tuple[int, int]:
-        """Size and channels of images: the recipe's, a pretrained encoder's, or those of the first training images."""
-        size, channels = self.data.size or self.wanted_size, self.data.channels or self.wanted_channels
-        if self.data.set:
-            return size or GRAMMARS[self.data.captions].SIDE, channels or 3
-        if size and channels:
-            return size, channels
-        images = open_some([item.image for item in self._train_files])
-        first = next(images)
-        # One grey photograph among coloured ones does not make them all grey.
-        found = channels or max(channels_of(image) for image in (first, *images))
-        return size or min(first.size), found
-
-    @cached_property
-    def _listings(self) -> dict[Split, list[CaptionListing]]:
-        """What the files of train and val hold; images that no caption is of are told once all are read."""
-        splits: tuple[Split, ...] = ("train", "val")
-        listings = {split: [self._listing(file) for file in self.data.files(split)] for split in splits}
-        every = [listing for some in listings.values() for listing in some]
-        described = {item.image.place for listing in every for item in listing.items}
-        unnamed = {place: name for listing in every for place, name in listing.unnamed.items()}
-        names = sorted(name for place, name in unnamed.items() if place not in described)
-        if names:
-            self._tell(f"left out, as no caption describes them: {counted(len(names), 'image')} ({some_of(names)})")
-        return listings
-
-    def _listing(self, file: CaptionFiles) -> CaptionListing:
-        """Return what a file holds; it is read once."""
-        key = file.model_dump_json()
-        if key not in self._read:
-            self._read[key] = read_captions(file, self.find)
-            self._tell(*self._read[key].notes)
-        return self._read[key]
-
-    def _tell(self, *notes: str) -> None:
-        self.notes += [note for note in notes if note not in self.notes]
-
-    @cached_property
-    def _train_files(self) -> list[CaptionedImage]:
-        """The images of all training files; one that is in several has the captions of all."""
-        gathered: dict[Place, CaptionedImage] = {}
-        for listing in self._listings["train"]:
-            for item in listing.items:
-                known = gathered.get(item.image.place)
-                together = CaptionedImage(known.image, known.captions + item.captions) if known else item
-                gathered[item.image.place] = together
-        return list(gathered.values())
-
-    def _built_in(self, split: Split) -> list[CaptionedImage]:
-        grammar, name = GRAMMARS[self.data.captions], "shapes" if self.data.captions == "plain" else "relations"
-        count = (self.data.set_size if split == "train" else 0) or grammar.DEFAULT_SIZES[split]
-        return [
-            CaptionedImage(
-                ImageEntry(f"{name} {split} {number}", "", Path(name) / split, number, built_in=self.data.set)
-            )
-            for number in range(count)
-        ]
-
-    @cached_property
-    def _train_items(self) -> list[CaptionedImage]:
-        if self.data.set:
-            items = self._built_in("train")
-        else:
-            items = self._divided(held_out=False) if self.data.holds_out else self._without_val(self._train_files)
-        if not self.data.limit:
-            return items
-        chosen = {item.image for item in draw(items, self.data.limit, _name, unit="images")}
-        return [item for item in items if item.image in chosen]
-
-    def _divided(self, *, held_out: bool) -> list[CaptionedImage]:
-        """Return the held-out images or the rest, with all of their captions: drawn by name, the same in every run."""
-        items = self._train_files
-        hold_out = HoldOut.count(map(_name, items), self.data.hold_out, most=MOST_HELD_OUT, unit="images", least=2)
-        return list(hold_out.part(items, _name, held_out=held_out))
-
-    def _without_val(self, items: list[CaptionedImage]) -> list[CaptionedImage]:
-        """Return training images that are not those of val, whatever they are called; many of them are refused."""
-        val = {item.image.place: item.image for listing in self._listings["val"] for item in listing.items}
-        shared = shared_images(list(val.values()), [item.image for item in items])
-        if not shared:
-            return items
-        named = some_of([_both_names(mine, others) for mine, others in shared])
-        same_file = any(mine.place == other.place for mine, others in shared for other in others)
-        if same_file or len(shared) > TOLERATED * len(val):
-            raise DataError(
-                f"train and val share {counted(len(shared), 'image')}: {named}. Scores of images that were learnt say "
-                "nothing; take them out of one of the two files."
-            )
-        self._tell(f"left out of train, as val has them: {counted(len(shared), 'image')} ({named})")
-        left_out = {other.place for _, others in shared for other in others}
-        return [item for item in items if item.image.place not in left_out]
+        """Size and channels of images."""
+        return self.images.image_shape
 
     # --- stores
 
@@ -175,41 +67,36 @@ class CaptionCorpora(SingleTokenizerCorpora[CaptionData, CaptionStore]):
 
     def own_store(self, file: CaptionFiles) -> CaptionStore:
         """Return the store of one file of captions."""
-        return self._store(self._listing(file).items)
+        return self._store(self.images.listing(file).items)
 
     def _train_store(self) -> CaptionStore:
-        return self._store(self._train_items, most=self.data.max_length)
+        return self._store(self.images.train, most=self.data.max_length)
 
     def _built_in_stores(self, split: Split) -> dict[str, CaptionStore]:
-        return {split: self._store(self._built_in(split))}
+        return {split: self._store(self.images.built_in(split))}
 
     def _file_stores(self, split: Split) -> dict[str, CaptionStore]:
         return by_title(self.data.files(split), self.own_store)
 
     def _held_out_stores(self) -> dict[str, CaptionStore]:
-        return {"held out": self._store(self._divided(held_out=True))}
+        return {"held out": self._store(self.images.divided(held_out=True))}
 
     def _store(self, items: Sequence[CaptionedImage], *, most: int = 0) -> CaptionStore:
-        entries = [item.image for item in items]
-
-        def images(numbers: Sequence[int]) -> list[ImageEntry]:
-            return [entries[number] for number in numbers]
-
         def build(folder: Path) -> None:
             build_caption_store(
                 folder,
-                [entry.name for entry in entries],
+                [item.image.name for item in items],
                 [self._captions(item) for item in items],
                 self.tokenizer,
-                decode=lambda numbers: self._decoded.store(images(numbers), *self.image_shape),
+                decode=lambda numbers: self.images.decoded([items[number] for number in numbers]),
                 most=most,
                 progress=lambda done: self.progress("tokenising", done),
             )
 
         made_of = [most, self.tokenizer.fingerprint, self.data.fit, *self.image_shape]
-        folder = cached_folder(self._key("captions", made_of, self._content(items)), build)
-        store = CaptionStore(self._decoded.store(images(chosen_entries(folder)), *self.image_shape), folder)
-        self._tell(*store.notes)
+        folder = cached_folder(self._key("captions", made_of, self.images.content(items)), build)
+        store = CaptionStore(self.images.decoded([items[number] for number in chosen_entries(folder)]), folder)
+        self.images.tell(*store.notes)
         return store
 
     # --- captions
@@ -225,7 +112,7 @@ class CaptionCorpora(SingleTokenizerCorpora[CaptionData, CaptionStore]):
         return text if self.data.punctuation else without_punctuation(text)
 
     def _train_texts(self) -> Iterator[str]:
-        return (text for item in self._train_items for text in self._captions(item) if text)
+        return (text for item in self.images.train for text in self._captions(item) if text)
 
     # --- keys of the cache
 
@@ -238,20 +125,4 @@ class CaptionCorpora(SingleTokenizerCorpora[CaptionData, CaptionStore]):
         """Refuse nothing: images are held out by name, and a copy of them, made at another time, is the same data."""
 
     def _content_of_train(self) -> object:
-        return self._content(self._train_items)
-
-    def _content(self, items: Sequence[CaptionedImage]) -> object:
-        """Return what changes when images or their captions do."""
-        digest = blake2b(digest_size=16)
-        for item in items:
-            digest.update("\0".join(item.captions).encode("utf-8", "surrogatepass") + b"\1")
-        return [self._decoded.content([item.image for item in items]), digest.hexdigest()]
-
-
-def _name(item: CaptionedImage) -> str:
-    return item.image.name
-
-
-def _both_names(mine: ImageEntry, others: Sequence[ImageEntry]) -> str:
-    names = ", ".join(other.name for other in others)
-    return mine.name if names == mine.name else f"{mine.name} = {names}"
+        return self.images.content(self.images.train)

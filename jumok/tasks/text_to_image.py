@@ -1,0 +1,293 @@
+"""Text to image: from a sentence to the codes of an image, and to the image.
+
+training   caption, codes of its image → DrawingBatch → features of text and image → loss of both, weighted
+answering  text → ids → decoding engine, guided → codes (G,) → image codes decode → pixels
+"""
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from jumok.config import CaptionData, DecodingConfig, DrawerModelConfig, Split
+from jumok.config.recipe import Recipe
+from jumok.data.corpora import ProgressCallback
+from jumok.data.images.caption_corpora import CaptionCorpora
+from jumok.data.images.caption_store import CaptionStore
+from jumok.data.images.decode import Pixels
+from jumok.data.text.tokenizer import Tokenizer
+from jumok.decoding.guidance import Guided
+from jumok.decoding.requests import Marks, Request
+from jumok.decoding.search import Search
+from jumok.errors import ConfigError
+from jumok.nn.batch import DrawingBatch
+from jumok.nn.component import Component
+from jumok.nn.model import DrawingDecoder
+from jumok.tasks.base import Direction, Scores, Task
+from jumok.tasks.drawing_batches import NOTHING, DrawingBatches, texts_of
+from jumok.tasks.image_tokens import coder_of, decode, image_tokens
+from jumok.tasks.losses import Loss, vocabulary_loss
+from jumok.tasks.survey import Lengths, Survey, unknown_share, vocabulary_problems
+
+# B batch · S text with its start and end · G cells of the grid · D width
+
+BATCH_SIZE = 64  # captions, where the recipe does not say
+ROWS = 128  # captions scored side by side
+
+Draws = DrawingDecoder[Any]
+Ids = NDArray[Any]  # of a text, without start and end
+RowsDone = Callable[[int], None]  # how many rows of codes are drawn since the last call
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """An image as it was drawn."""
+
+    codes: NDArray[np.int64]  # (h, w)
+    log_probability: float  # of its codes, given rows left out; guided, where drawing was
+
+
+class TextToImage(Task[Draws, DrawingBatch, CaptionStore]):
+    """The task of drawing what a text says."""
+
+    Data = CaptionData
+    sections = ("tokenizer", "decoding")
+    tokenizer_names = ("text",)
+    unit = "codes"
+    filmed = True
+    scores: Mapping[str, Direction] = {"loss": "smaller", "bits": "smaller", "text_loss": "smaller"}
+    corpora: CaptionCorpora
+
+    def __init__(self, recipe: Recipe, corpora: CaptionCorpora) -> None:
+        self.recipe, self.corpora = recipe, corpora
+
+    @classmethod
+    def open(
+        cls,
+        recipe: Recipe,
+        folders: Sequence[Path],
+        *,
+        tokenizers: Mapping[str, Tokenizer] | None = None,
+        progress: ProgressCallback = lambda what, done: None,
+    ) -> Self:
+        """Return the task of a recipe; its tokenizer is trained where none is given, its data read when needed."""
+        assert isinstance(recipe.data, CaptionData)
+        if "batch_tokens" in recipe.training.model_fields_set and not recipe.training.batch_size:
+            raise ConfigError("training.batch_tokens is for text alone; set training.batch_size, in captions")
+        given = tokenizers["text"] if tokenizers is not None else None
+        return cls(recipe, CaptionCorpora(recipe.data, recipe.tokenizer, folders, progress, given))
+
+    @property
+    def data(self) -> CaptionData:
+        """The recipe's [data]."""
+        return self.corpora.data
+
+    @property
+    def model_config(self) -> DrawerModelConfig:
+        """The recipe's [model]."""
+        assert isinstance(self.recipe.model, DrawerModelConfig)
+        return self.recipe.model
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """What cuts texts into tokens."""
+        return self.corpora.tokenizer
+
+    @property
+    def tokenizers(self) -> dict[str, Tokenizer]:
+        """The tokenizer by its name, as a run keeps it."""
+        return {"text": self.tokenizer}
+
+    @property
+    def codes(self) -> Component:
+        """The image codes that are drawn in."""
+        return self.components["codes"]
+
+    @property
+    def size(self) -> str:
+        """How much there is to learn from."""
+        rows, columns = coder_of(self.codes).grid
+        train = self.corpora.train
+        return f"{len(train):,} images of {rows} × {columns} codes with {len(train.captions):,} captions"
+
+    def notes(self) -> list[str]:
+        """Return what a user should know of the data before a run, one line each."""
+        return list(self.corpora.notes)
+
+    def complete(self, recipe: Recipe) -> Recipe:
+        """Return the recipe with vocabularies, grid and the images' shape, which is that of the image codes."""
+        codes = self.codes
+        self.corpora.images.wanted_size, self.corpora.images.wanted_channels = codes.size, codes.channels
+        size, channels = self.corpora.image_shape
+        coder = coder_of(codes)
+        rows, columns = coder.grid
+        full = recipe.with_sizes(
+            vocabulary=len(self.tokenizer),
+            code_count=coder.codes,
+            rows=rows,
+            columns=columns,
+            longest_text=self.data.max_length,
+        )
+        shape = {"size": size, "channels": channels, "mean": list(codes.mean), "deviation": list(codes.deviation)}
+        self.corpora.data = self.data.model_copy(update=shape)
+        self.recipe = replace(full, data=self.corpora.data)
+        return self.recipe
+
+    def open_split(self, split: Split) -> dict[str, CaptionStore]:
+        """Return the stores of a split by label, their images said in codes: now, and not in the middle of a run."""
+        stores = super().open_split(split)
+        for store in stores.values():
+            self.tokens_of(store)
+        return stores
+
+    def tokens_of(self, store: CaptionStore) -> NDArray[np.uint16]:
+        """Return the codes (N, G) of a store's images: computed once, kept in the cache."""
+        return image_tokens(
+            self.codes, store.images, progress=lambda done: self.corpora.progress("saying images in codes", done)
+        )
+
+    # --- training
+
+    def batches(self) -> DrawingBatches:
+        """Return the stream of training batches."""
+        training, train = self.recipe.training, self.corpora.train
+        return DrawingBatches(
+            train,
+            self.tokens_of(train),
+            batch_size=training.batch_size or BATCH_SIZE,
+            seed=training.seed,
+            text_dropout=self.model_config.text_dropout,
+        )
+
+    def loss(self, model: Draws, batch: DrawingBatch, step: int) -> Loss:
+        """Return the loss summed over a batch's codes; each image's text has its share, spread over its tokens."""
+        smoothing = self.recipe.training.label_smoothing if model.training else 0.0
+        share, cells = self.model_config.text_share, batch.codes.shape[1]
+        of_text, of_image = model.text_and_image(batch)
+        total, image = vocabulary_loss(
+            of_image.flatten(0, 1), model.project, batch.codes.flatten(), smoothing=smoothing
+        )
+        told = batch.text_mask[:, 1:].clone()  # (B, S − 1): tokens that are to be foretold
+        if batch.without_text is not None:
+            told &= ~batch.without_text[:, None]
+        if not share or not bool(told.any()):
+            return Loss((1 - share) * total, batch.codes.numel(), {"image": image, "text": torch.zeros_like(image)})
+        weights = (cells / told.sum(dim=1).clamp(min=1))[:, None].expand_as(told)[told]
+        targets = batch.text[:, 1:][told]
+        text, plain = vocabulary_loss(of_text[told], model.project_text, targets, weights=weights)
+        return Loss((1 - share) * total + share * text, batch.codes.numel(), {"image": image, "text": plain})
+
+    # --- drawing
+
+    def ids(self, texts: Sequence[str]) -> list[Ids]:
+        """Return the token ids of texts, tidied as those of the training data."""
+        return [np.asarray(row) for row in self.tokenizer.encode([self.corpora.tidied(text) for text in texts])]
+
+    def draw(
+        self,
+        model: Draws,
+        texts: Sequence[Ids],
+        *,
+        options: DecodingConfig,
+        given: Sequence[Sequence[int]] | None = None,
+        progress: RowsDone = lambda rows: None,
+    ) -> list[list[Drawing]]:
+        """Return options.n_best drawings of each text; each begins with its given codes where there are any."""
+        search = self.search(model, options)
+        begun = given if given is not None else [[]] * len(texts)
+        numbers = search.add([Request(text, 0, codes) for text, codes in zip(texts, begun, strict=True)])
+        columns, told = model.grid[1], 0
+        while search.busy:
+            search.step()
+            if search.batch is not None and (row := int(search.batch.hypotheses.length.min()) // columns) != told:
+                progress(max(row - told, 0))
+                told = row
+        shape = model.grid
+        return [
+            [
+                Drawing(np.array(found.tokens, dtype=np.int64).reshape(shape), found.log_probability)
+                for found in search.take(number)
+            ]
+            for number in numbers
+        ]
+
+    def search(self, model: Draws, options: DecodingConfig) -> Search[Ids, DrawingBatch, Any]:
+        """Return a search that draws; guided where the options say so."""
+        guided = options.guidance != 1.0
+        changed = options.model_copy(update={"max_length": model.limit})
+        marks = Marks(start=model.begin, end=-1, pad=-1, writes_start=True)  # a drawing ends when it is full
+        decoder = Guided(model, options.guidance) if guided else model
+
+        def collate(items: Sequence[Ids]) -> DrawingBatch:
+            text, mask = texts_of([*items, *([NOTHING] * len(items) if guided else [])])
+            return DrawingBatch(text, mask, text.new_zeros(len(text), 0)).to(model.device)
+
+        return Search(decoder, collate=collate, options=changed, marks=marks)
+
+    def pixels(self, drawings: Sequence[Drawing]) -> Pixels:
+        """Return the images (B, S, S, C) of drawings."""
+        return decode(self.codes, np.stack([drawing.codes.ravel() for drawing in drawings]))
+
+    # --- scores
+
+    def metrics(self, model: Draws, *stores: CaptionStore) -> Scores:
+        """Return the mean loss of a code in nats and bits, and of a text's token, of stores' captions and images."""
+        image = text = 0.0
+        codes = tokens = 0
+        for batch in self._in_order(stores):
+            found = self._plain(model, batch)
+            image, text = image + float(found.parts["image"]), text + float(found.parts["text"])
+            codes, tokens = codes + batch.codes.numel(), tokens + int(batch.text_mask[:, 1:].sum())
+        loss = image / max(codes, 1)
+        return {"loss": loss, "bits": loss / math.log(2), "text_loss": text / max(tokens, 1)}
+
+    @torch.inference_mode()
+    def _plain(self, model: Draws, batch: DrawingBatch) -> Loss:
+        return self.loss(model, batch.to(model.device), 0)
+
+    def _in_order(self, stores: Sequence[CaptionStore]) -> Iterator[DrawingBatch]:
+        """Yield all captions of stores once with their images' codes, those of like length together."""
+        for store in stores:
+            batches = DrawingBatches(store, self.tokens_of(store), batch_size=ROWS, seed=0, text_dropout=0.0)
+            order = np.argsort(store.captions.lengths, kind="stable")
+            for first in range(0, len(order), ROWS):
+                yield batches.drawing(order[first : first + ROWS])
+
+    def evaluate(self, model: Draws) -> Scores:
+        """Return the val scores that are taken during training."""
+        return self.metrics(model, *self.open_split("val").values())
+
+    def survey(self) -> Survey[DrawingBatch]:
+        """Return the data at a glance, for `check`."""
+        store, held_out, batches = self.corpora.train, self.open_split("val"), self.batches()
+        lengths = store.captions.lengths + 2
+        plan = batches.planned(0)
+        largest = max(range(len(plan)), key=lambda number: int(lengths[plan[number]].max()))
+        cells = batches.codes.shape[1]
+        survey = Survey(
+            unit="captions",
+            largest_batch=batches.batch_at((0, largest)),
+            largest=(batches.batch_size, int(lengths[plan[largest]].max()) + cells),
+            batches_per_epoch=batches.batches_per_epoch,
+            tokens_per_epoch=len(store.captions) * cells,
+            counts={
+                name: {"images": len(found), "captions": len(found.captions)} | found.counts
+                for name, found in {"train": store, **held_out}.items()
+            },
+            lengths={"captions": Lengths.of(lengths)},
+            samples=[
+                (self.tokenizer.labels(store.captions[number].tolist()),)
+                for number in (0, len(lengths) // 2, len(lengths) - 1)
+            ],
+            vocabularies={"captions": len(self.tokenizer)},
+            unknown={"captions": unknown_share(*(found.captions.ids for found in held_out.values()))},
+        )
+        survey.problems += vocabulary_problems(
+            survey, kind=self.recipe.tokenizer.kind, wanted=self.recipe.tokenizer.vocabulary
+        )
+        return survey
