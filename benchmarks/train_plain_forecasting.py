@@ -84,9 +84,7 @@ def main() -> None:
     sizes = job["sizes"]
     model = PatchTST(sizes).train()
     optimizer = torch.optim.AdamW(model.parameters(), lr=job["learning_rate"], weight_decay=job["weight_decay"])
-    windows = WindowSet(
-        torch.from_numpy(np.load(job["table"])), look_back=sizes["look_back"], horizon=sizes["horizon"]
-    )
+    windows = WindowSet(torch.from_numpy(np.load(job["table"])), look_back=sizes["look_back"], horizon=sizes["horizon"])
     loader = DataLoader(windows, batch_size=job["batch_size"], shuffle=True, drop_last=True)
 
     def measure(batch: tuple[Tensor, Tensor]) -> tuple[int, int, int]:
