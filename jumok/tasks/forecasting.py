@@ -175,7 +175,7 @@ class Forecasting(Task[SeriesReader, SeriesBatch, Windows]):
     def camera(self, model: SeriesReader, *, count: int) -> Callable[[SeriesReader], tuple[Shot, ...]] | None:
         """Return what shows where a model looks in so many val windows; None where nothing is known of its tokens."""
         probes = forecast_probes(list(self.open_split("val").values()), count=count)
-        return ForecastCamera(self.recipe.model, probes) if probes and hasattr(self.recipe.model, "tokens") else None
+        return ForecastCamera(probes) if probes and model.tokens else None
 
     def survey(self) -> Survey[PendingWindows]:
         """Return the data at a glance, for `check`."""
