@@ -58,8 +58,9 @@ class Table:
                 f"{self.path} has {self.names.count(column)} columns named {column!r}; rename all but one of them."
             )
         if column not in self.names:
+            hint = did_you_mean(column, self.names)
             raise DataError(
-                f"{self.path} has no column {column!r}, which {use} names; {did_you_mean(column, self.names)} "
+                f"{self.path} has no column {column!r}, which {use} names; {hint if hint.endswith('?') else f'{hint}.'} "
                 "Name the columns as the table does, or rename them there."
             )
         return self.names.index(column)

@@ -60,7 +60,7 @@ def test_a_hole_in_the_past_is_no_future(tmp_path, data):
     ("head", "told"),
     [
         ("date,id,prize,holiday", "has no column 'price', which data.targets names; did you mean 'prize'?"),
-        ("day,id,price,holiday", "has no column 'date', which data.date names"),
+        ("when,id,price,holiday", "which data.date names; known: holiday, id, price, when. Name the columns"),
         ("date,id,price,x", "has no column 'holiday', which data.known names"),
     ],
 )
