@@ -38,6 +38,7 @@ class Forecasting(Task[SeriesReader, SeriesBatch, Windows]):
     Data = SeriesData
     Corpora = SeriesCorpora
     unit = "windows"
+    filmed = True
     corpora: SeriesCorpora
 
     @property
