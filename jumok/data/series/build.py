@@ -203,7 +203,10 @@ def _add(
 ) -> None:
     """Append the rows of a block."""
     cells, lines = iter(block.columns), block.lines
-    dates: Dates | None = reader.read(next(cells), lines, table.path) if reader else None
+    dates: Dates | None = None
+    if reader:
+        zone = table.zones.get(table.names[table.number(data.date, "data.date")], "")
+        dates = reader.read(next(cells), lines, table.path, zone=zone)
     if reader and reader.kind == "number" and data.calendar:
         raise DataError(
             f"{table.path}: column '{data.date}' has step numbers, so there is no calendar; leave data.calendar out."

@@ -328,6 +328,23 @@ def test_zones_are_told(tmp_path):
     assert store.notes == ["dates have time zones (+0900); they are kept in UTC"]
 
 
+@pytest.mark.parametrize(
+    ("zone", "told"),
+    [("Asia/Seoul", "dates have time zones (Asia/Seoul); they are kept in UTC"), ("UTC", ""), (None, "")],
+)
+def test_zones_of_parquet_are_told(tmp_path, zone, told):
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    times = np.datetime64("2020-01-01T00:00", "us") + np.arange(28) * np.timedelta64(1, "D")
+    dates = pyarrow.array(times, pyarrow.timestamp("us", tz=zone))
+    parquet.write_table(pyarrow.table({"date": dates, "a": np.arange(28.0)}), tmp_path / "x.parquet")
+    corpora = open_corpora(tmp_path, train="x.parquet", date="date")
+    assert corpora.train_rows.notes == [told] * bool(told)
+    np.testing.assert_array_equal(corpora.train_rows.dates, times.astype(np.int64))
+    assert corpora.train_rows.zoned == bool(zone)
+
+
 @pytest.mark.parametrize("zoned", ["train", "val"])
 def test_train_and_val_have_zones_or_none(tmp_path, zoned):
     for name, month in (("train", 1), ("val", 2)):
