@@ -1,6 +1,6 @@
 """Classifier-free guidance (Ho & Salimans 2022): what a text makes likelier is made likelier still.
 
-inputs, then the same without what guides, as one batch → encode → start → states side by side (2 R)
+inputs, then one without what guides, as one batch → encode → start → states with and without side by side (2 R)
     → extend → logits of both → with + (scale − 1) · (with − without) → logits (R, V)
 
 A search sees a decoder of R hypotheses; each step reads both halves in one product.
@@ -60,13 +60,14 @@ class Guided(Decoder[BatchT, GuidedState[StateT]]):
         raise AssertionError("a guided decoder is not trained")
 
     def encode(self, inputs: BatchT) -> Memory:
-        """Read a batch of inputs, then the same inputs without what guides."""
+        """Read a batch of inputs, the last of which is what is left of any of them without what guides."""
         return self.decoder.encode(inputs)
 
     def start(self, memory: Memory) -> GuidedState[StateT]:
         """Return the state of one empty hypothesis for each input."""
-        assert len(memory.mask) % 2 == 0, "each input with and without what guides it"
-        return GuidedState(self.decoder.start(memory))
+        inputs = len(memory.mask) - 1
+        without = torch.full((inputs,), inputs)  # read once, remembered by all
+        return GuidedState(self.decoder.start(memory).select(torch.cat([torch.arange(inputs), without])))
 
     def extend(self, tokens: Tensor, state: GuidedState[StateT]) -> tuple[Tensor, GuidedState[StateT]]:
         """Write tokens (R, n) to the hypotheses; return the guided logits of the next (R, n, V) and the new state."""

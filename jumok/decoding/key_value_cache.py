@@ -1,12 +1,15 @@
 """The key-value cache of hypotheses: keys and values of all tokens so far, in row buffers.
 
 key, value (R, H, n, d) of new tokens → append, layer by layer → all keys and values (R, H, L, d) → advance
+
+One new token of each is attended to in C (attend), which knows each hypothesis' length and needs no mask.
 """
 
 import torch
 from torch import Tensor
 
-from jumok.decoding.row_buffers import RowBuffers
+from jumok.decoding.row_buffers import RowBuffers, blank
+from jumok.native import kernels as native
 
 # R hypotheses · H heads · C capacity · L tokens so far · n new tokens · d head width
 
@@ -17,8 +20,9 @@ class KeyValueCache:
     Hypotheses may have different lengths: their tokens stand at the left, and a mask hides what is behind them.
     """
 
-    def __init__(self, rows: int, layers: int) -> None:
-        self.layers = layers
+    def __init__(self, rows: int, layers: int, *, room: int = 0) -> None:
+        """Take how many tokens there should be room for at once; more are found room for when they come."""
+        self.layers, self.room = layers, room
         self.buffers = RowBuffers([], rows)  # each layer's keys, then its values: (R, H, C, d)
         self.lengths = torch.zeros(rows, dtype=torch.int64)
         self.longest = 0
@@ -33,7 +37,7 @@ class KeyValueCache:
         """Write key (R, H, n, d) and value behind the cached; return all of both, the mask and whether causal."""
         new, total = key.shape[2], self.longest + key.shape[2]
         if new == total:  # nothing cached yet
-            self.buffers.tensors += [key, value]
+            self.buffers.tensors += [self._first(key), self._first(value)]
             return key, value, None, new > 1
         keys, values = self._write(2 * layer, key, total), self._write(2 * layer + 1, value, total)
         mask = None
@@ -41,6 +45,32 @@ class KeyValueCache:
             last = self.lengths[:, None] + torch.arange(new)  # (R, n): the position of each query
             mask = (torch.arange(total) <= last[..., None])[:, None].to(key.device)  # (R, 1, n, L)
         return keys, values, mask, False
+
+    def _first(self, fresh: Tensor) -> Tensor:
+        """Return a buffer that begins with fresh (R, H, n, d)."""
+        rows, heads, new, width = fresh.shape
+        if self.room <= new:
+            return fresh
+        buffer = blank((rows, heads, self.room, width), like=fresh)
+        buffer[:, :, :new] = fresh
+        return buffer
+
+    def attends(self, x: Tensor) -> bool:
+        """Return whether `attend` serves what comes next, x (R, n, …)."""
+        return x.shape[1] == 1 and self.longest > 0 and native.serves(x[:, 0])
+
+    def attend(self, layer: int, joined: Tensor, *, scale: float) -> Tensor:
+        """Write one new token of each hypothesis behind the cached and let its query attend to all: (R, 1, H · d).
+
+        joined (R, 1, 3 · H · d) are its queries, keys and values.
+        """
+        numbers = 2 * layer, 2 * layer + 1
+        for number in numbers:
+            buffer = self.buffers.make_room(number, self.longest + 1)
+            if not buffer.is_contiguous():
+                self.buffers.tensors[number] = buffer.contiguous()
+        keys, values = (self.buffers.tensors[number] for number in numbers)
+        return native.attend_to_cache(joined[:, 0], keys, values, self.lengths, scale=scale)[:, None]
 
     def _write(self, number: int, fresh: Tensor, total: int) -> Tensor:
         cached = self.buffers.make_room(number, total)

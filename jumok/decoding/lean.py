@@ -14,14 +14,21 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from jumok.nn.attention import KeyValues, attend
+from jumok.decoding.key_value_cache import KeyValueCache
+from jumok.nn.attention import attend
 from jumok.nn.feedforward import FUNCTIONS
+from jumok.nn.linear import multiplies, multiply
 from jumok.nn.norms import LayerNorm
 from jumok.nn.transformer import EncoderLayer, EncoderStack, Weighted
 
 # R hypotheses · n new tokens · D width · F features · H heads · d head width
 
 LARGE = 1 << 18  # numbers in a matrix from which reading it takes longer than calls
+
+FEWEST_ROWS, SMALLEST = (
+    4,
+    1 << 20,
+)  # rows, and multiplications in all, from which oneDNN is faster than MKL (docs/log.md)
 
 
 def lay_out(model: nn.Module) -> None:
@@ -34,6 +41,9 @@ def lay_out(model: nn.Module) -> None:
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     """Return x (…, D) · weight (F, D)ᵀ + bias; one row and a matrix that was laid out are shared among threads."""
     features, width = weight.shape
+    rows = x.numel() // width
+    if rows >= FEWEST_ROWS and rows * features * width >= SMALLEST and multiplies(x, weight):
+        return multiply(x, weight, bias)
     if x.numel() != width or features * width < LARGE or weight.stride(0) != 1:
         return F.linear(x, weight, bias)
     threads = torch.get_num_threads()
@@ -102,21 +112,28 @@ class LeanStack:
             self._owners += [(module._parameters, "weight", module.weight), (module._parameters, "bias", module.bias)]
         return tuple(weight for module in modules for weight in (module.weight, module.bias))
 
-    def __call__(self, x: Tensor, cache: KeyValues | None = None, mask: Tensor | None = None) -> Tensor:
+    def __call__(self, x: Tensor, cache: KeyValueCache | None = None, mask: Tensor | None = None) -> Tensor:
         """Return (R, n, D) of x (R, n, D), which continues what is cached; without a cache, mask is that of attention."""
         rows, new = x.shape[:2]
         heads, scale, pre = self.heads, self.scale, self.pre
         shape, epsilon = (self.width,), self.epsilon
+        in_c = cache is not None and cache.attends(x)
         for number, (attention, feedforward) in enumerate(self.weights):
             weight, bias, in_weight, in_bias, out_weight, out_bias = attention
             given = torch.layer_norm(x, shape, weight, bias, epsilon) if pre else x
-            parts = linear(given, in_weight, in_bias).view(rows, new, 3, heads, -1)
-            query, key, value = parts.permute(2, 0, 3, 1, 4).unbind(0)  # (R, H, n, d) each
-            causal = False
-            if cache is not None:
-                key, value, mask, causal = cache.append(number, key, value)
-            mixed = attend(query, key, value, mask, causal=causal, scale=scale)
-            x = x + linear(mixed.transpose(1, 2).flatten(2), out_weight, out_bias)
+            joined = linear(given, in_weight, in_bias)
+            if in_c:
+                assert cache is not None
+                mixed = cache.attend(number, joined, scale=scale)
+            else:
+                query, key, value = (
+                    joined.view(rows, new, 3, heads, -1).permute(2, 0, 3, 1, 4).unbind(0)
+                )  # (R, H, n, d) each
+                causal = False
+                if cache is not None:
+                    key, value, mask, causal = cache.append(number, key, value)
+                mixed = attend(query, key, value, mask, causal=causal, scale=scale).transpose(1, 2).flatten(2)
+            x = x + linear(mixed, out_weight, out_bias)
             if not pre:
                 x = torch.layer_norm(x, shape, weight, bias, epsilon)
             if self.activate is not None:

@@ -162,7 +162,8 @@ class Dalle(DrawingDecoder[DrawingState]):
     def start(self, memory: Memory) -> DrawingState:
         """Read the texts; return the state of one empty drawing for each."""
         self.lean = LeanStack.of(self.stack, self.lean)
-        cache, lengths = KeyValueCache(len(memory.mask), self.config.layers), memory.mask.sum(dim=1).cpu()
+        lengths, longest = memory.mask.sum(dim=1).cpu(), memory.mask.shape[1]
+        cache = KeyValueCache(len(lengths), self.config.layers, room=longest + self.limit)
         self._read(memory.states, cache)
         return DrawingState(cache.moved(lengths), lengths)
 

@@ -1,7 +1,8 @@
 /* One step of a text decoder (jumok/models/text_decoder.py) on a CPU.
 
-   decode_layers  the decoder's layers for one new token of every hypothesis
-   decode_step    the same, and the logits after it
+   decode_layers    the decoder's layers for one new token of every hypothesis
+   decode_step      the same, and the logits after it
+   attend_to_cache  self-attention alone: what lean.py leaves to C
 
    torch computes the same in nn/transformer.py, which it is tested against (tests/decoding). Arrays are float32. */
 
@@ -66,10 +67,27 @@ static void attend(const float *query, const float *keys, const float *values, i
     float kept[64]; /* the compiler cannot know that out overlaps nothing: it would store every sum at once */
     switch (width) {
     case 32: attend_to(query, keys, values, count, place, 32, scale, scores, kept); break;
+    case 48: attend_to(query, keys, values, count, place, 48, scale, scores, kept); break;
     case 64: attend_to(query, keys, values, count, place, 64, scale, scores, kept); break;
     default: attend_to(query, keys, values, count, place, width, scale, scores, out); return;
     }
     memcpy(out, kept, width * sizeof(float));
+}
+
+/* One new token of every hypothesis: its key and value go behind those in the key-value cache, its query attends to all of them.
+   joined (rows, 3 · heads · width) are queries, keys and values, out (rows, heads · width); row and head are the cache's strides;
+   scores has room for the longest hypothesis and eight more. */
+void attend_to_cache(const float *joined, int rows, int heads, int width, float *keys, float *values, int64_t row, int64_t head,
+                     const int64_t *length, float scale, float *scores, float *out) {
+    const int64_t all = (int64_t)heads * width;
+    for (int64_t r = 0; r < rows; r++)
+        for (int h = 0; h < heads; h++) {
+            const float *query = joined + r * 3 * all + h * width;
+            const int64_t from = r * row + h * head;
+            memcpy(keys + from + length[r] * width, query + all, width * sizeof(float));
+            memcpy(values + from + length[r] * width, query + 2 * all, width * sizeof(float));
+            attend(query, keys + from, values + from, length[r] + 1, width, width, scale, scores, out + r * all + h * width);
+        }
 }
 
 static void activate(float *x, int64_t count, int kind) {
@@ -118,16 +136,8 @@ const float *decode_layers(const struct decoder *d, const struct step *s) {
 
         if (d->pre) normalise(x, rows, width, w[SELF_NORM], w[SELF_SHIFT], d->epsilon, normed);
         linear(d->multiply, given, rows, width, w[SELF_IN], w[SELF_IN_BIAS], 3 * width, inner, 0);
-        for (int64_t row = 0; row < rows; row++)
-            for (int h = 0; h < d->heads; h++) {
-                const float *query = inner + row * 3 * width + h * head;
-                float *keys = remembered[KEYS] + row * s->row + h * s->head;
-                float *values = remembered[VALUES] + row * s->row + h * s->head;
-                int64_t length = s->length[row];
-                memcpy(keys + length * head, query + width, head * sizeof(float));
-                memcpy(values + length * head, query + 2 * width, head * sizeof(float));
-                attend(query, keys, values, length + 1, head, head, d->scale, scores, mixed + row * width + h * head);
-            }
+        attend_to_cache(inner, rows, d->heads, head, remembered[KEYS], remembered[VALUES], s->row, s->head, s->length, d->scale,
+                        scores, mixed);
         linear(d->multiply, mixed, rows, width, w[SELF_OUT], w[SELF_OUT_BIAS], width, x, 1);
         if (!d->pre) normalise(x, rows, width, w[SELF_NORM], w[SELF_SHIFT], d->epsilon, x);
 

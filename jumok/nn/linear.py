@@ -28,16 +28,7 @@ class Linear(nn.Linear):
 
     def _fast(self, input: Tensor) -> bool:
         """Return whether oneDNN's product serves: while we learn on one thread, as worker processes do."""
-        return (
-            _product is not None
-            and torch.is_grad_enabled()
-            and on_fast_path()
-            and input.device.type == "cpu"
-            and input.dtype == self.weight.dtype == torch.float32
-            and input.is_contiguous()
-            and input.numel() > 0
-            and not torch.is_autocast_enabled("cpu")
-        )
+        return torch.is_grad_enabled() and on_fast_path() and input.numel() > 0 and multiplies(input, self.weight)
 
 
 class _Linear(torch.autograd.Function):
@@ -56,6 +47,17 @@ class _Linear(torch.autograd.Function):
         to_x = multiply(gradient, weight.t().contiguous(), None) if ctx.needs_input_grad[0] else None
         to_weight = rows.t() @ x.flatten(0, -2) if ctx.needs_input_grad[1] else None
         return to_x, to_weight, rows.sum(dim=0) if ctx.needs_input_grad[2] else None
+
+
+def multiplies(x: Tensor, weight: Tensor) -> bool:
+    """Return whether `multiply` serves."""
+    return (
+        _product is not None
+        and x.device.type == "cpu"
+        and x.dtype == weight.dtype == torch.float32
+        and x.is_contiguous()
+        and not torch.is_autocast_enabled("cpu")
+    )
 
 
 def multiply(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:

@@ -224,7 +224,7 @@ class TextToImage(Task[Draws, DrawingBatch, CaptionStore]):
         decoder = Guided(model, options.guidance) if guided else model
 
         def collate(items: Sequence[Ids]) -> DrawingBatch:
-            text, mask = texts_of([*items, *([NOTHING] * len(items) if guided else [])])
+            text, mask = texts_of([*items, NOTHING] if guided else items)
             return DrawingBatch(text, mask, text.new_zeros(len(text), 0)).to(model.device)
 
         return Search(decoder, collate=collate, options=changed, marks=marks)
