@@ -1,15 +1,12 @@
 """The key-value cache of hypotheses: keys and values of all tokens so far, in row buffers.
 
 key, value (R, H, n, d) of new tokens → append, layer by layer → all keys and values (R, H, L, d) → advance
-
-One new token of each is attended to in C (attend), which knows each hypothesis' length and needs no mask.
 """
 
 import torch
 from torch import Tensor
 
 from jumok.decoding.row_buffers import RowBuffers, blank
-from jumok.native import kernels as native
 
 # R hypotheses · H heads · C capacity · L tokens so far · n new tokens · d head width
 
@@ -55,22 +52,12 @@ class KeyValueCache:
         buffer[:, :, :new] = fresh
         return buffer
 
-    def attends(self, x: Tensor) -> bool:
-        """Return whether `attend` serves what comes next, x (R, n, …)."""
-        return x.shape[1] == 1 and self.longest > 0 and native.serves(x[:, 0])
-
-    def attend(self, layer: int, joined: Tensor, *, scale: float) -> Tensor:
-        """Write one new token of each hypothesis behind the cached and let its query attend to all: (R, 1, H · d).
-
-        joined (R, 1, 3 · H · d) are its queries, keys and values.
-        """
-        numbers = 2 * layer, 2 * layer + 1
-        for number in numbers:
-            buffer = self.buffers.make_room(number, self.longest + 1)
-            if not buffer.is_contiguous():
-                self.buffers.tensors[number] = buffer.contiguous()
-        keys, values = (self.buffers.tensors[number] for number in numbers)
-        return native.attend_to_cache(joined[:, 0], keys, values, self.lengths, scale=scale)[:, None]
+    def laid_out(self, longest: int) -> list[Tensor]:
+        """Return each layer's keys and values (≥ R, H, C, d), contiguous, with room for so many tokens: for C."""
+        buffers = self.buffers
+        for number in range(len(buffers.tensors)):
+            buffers.tensors[number] = buffers.make_room(number, longest).contiguous()
+        return buffers.tensors
 
     def _write(self, number: int, fresh: Tensor, total: int) -> Tensor:
         cached = self.buffers.make_room(number, total)

@@ -10,11 +10,14 @@ A large model is bound by reading its weights. torch multiplies one row by a mat
 large matrices column by column, so that threads can share them (docs/log.md has the figures).
 """
 
+from typing import Any, Literal
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from jumok.decoding.key_value_cache import KeyValueCache
+from jumok.decoding.native_stack import NativeStack
 from jumok.nn.attention import attend
 from jumok.nn.feedforward import FUNCTIONS
 from jumok.nn.linear import multiplies, multiply
@@ -64,7 +67,8 @@ class LeanStack:
         attention = first.attention
         self.heads, self.width, self.scale = attention.heads, attention.output.out_features, attention.scale
         self.pre, self.epsilon = first.around_attention.pre, first.around_attention.norm.eps
-        self.activate = FUNCTIONS[first.feedforward.kind] if first.has_feedforward else None
+        self.activation = first.feedforward.kind if first.has_feedforward else "relu"
+        self.activate = FUNCTIONS[self.activation] if first.has_feedforward else None
         self._owners: list[
             tuple[dict[str, nn.Parameter | None], str, Tensor]
         ] = []  # where each of the weights comes from
@@ -73,11 +77,18 @@ class LeanStack:
         if stack.final is not None:
             weight, bias = self._parameters(stack.final)
             self.final = weight, bias
+        self.native: NativeStack | Literal[False] | None = (
+            None  # the layers in C; False: C does not serve; None: not tried
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "native": None}  # a copy has weights elsewhere
 
     @classmethod
     def of(cls, stack: EncoderStack, known: "LeanStack | None") -> "LeanStack | None":
         """Return the flat form of a stack: the known one while its weights are the stack's; None where it does not fit."""
         if known is not None and known.current:
+            known.native = None  # parameters may have been given other memory
             return known
         return cls(stack) if cls.fits(stack) else None
 
@@ -94,6 +105,15 @@ class LeanStack:
     def current(self) -> bool:
         """Whether the weights are still the modules' parameters: load_state_dict(assign=True) and FSDP replace them."""
         return all(owner[name] is weight for owner, name, weight in self._owners)
+
+    def _native(self) -> NativeStack | None:
+        """Return the layers in C for one new token of every hypothesis, or None where torch must serve."""
+        if self.native is None:
+            self.native = NativeStack.serves(self.weights) and NativeStack(
+                self.weights, self.final or (), heads=self.heads, activation=self.activation, pre=self.pre,
+                scale=self.scale, epsilon=self.epsilon,
+            )  # fmt: skip
+        return self.native or None
 
     def _weights(self, layer: EncoderLayer) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
         attention: list[Weighted] = [
@@ -115,25 +135,20 @@ class LeanStack:
     def __call__(self, x: Tensor, cache: KeyValueCache | None = None, mask: Tensor | None = None) -> Tensor:
         """Return (R, n, D) of x (R, n, D), which continues what is cached; without a cache, mask is that of attention."""
         rows, new = x.shape[:2]
+        if cache is not None and new == 1 and cache.longest and (native := self._native()) is not None:
+            return native(x, cache)
         heads, scale, pre = self.heads, self.scale, self.pre
         shape, epsilon = (self.width,), self.epsilon
-        in_c = cache is not None and cache.attends(x)
         for number, (attention, feedforward) in enumerate(self.weights):
             weight, bias, in_weight, in_bias, out_weight, out_bias = attention
             given = torch.layer_norm(x, shape, weight, bias, epsilon) if pre else x
-            joined = linear(given, in_weight, in_bias)
-            if in_c:
-                assert cache is not None
-                mixed = cache.attend(number, joined, scale=scale)
-            else:
-                query, key, value = (
-                    joined.view(rows, new, 3, heads, -1).permute(2, 0, 3, 1, 4).unbind(0)
-                )  # (R, H, n, d) each
-                causal = False
-                if cache is not None:
-                    key, value, mask, causal = cache.append(number, key, value)
-                mixed = attend(query, key, value, mask, causal=causal, scale=scale).transpose(1, 2).flatten(2)
-            x = x + linear(mixed, out_weight, out_bias)
+            parts = linear(given, in_weight, in_bias).view(rows, new, 3, heads, -1)
+            query, key, value = parts.permute(2, 0, 3, 1, 4).unbind(0)  # (R, H, n, d) each
+            causal = False
+            if cache is not None:
+                key, value, mask, causal = cache.append(number, key, value)
+            mixed = attend(query, key, value, mask, causal=causal, scale=scale)
+            x = x + linear(mixed.transpose(1, 2).flatten(2), out_weight, out_bias)
             if not pre:
                 x = torch.layer_norm(x, shape, weight, bias, epsilon)
             if self.activate is not None:

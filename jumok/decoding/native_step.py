@@ -26,12 +26,15 @@ ROOM = 64  # tokens of a hypothesis that the key-value cache has room for at fir
 ACTIVATION_ORDER = ("relu", "gelu", "gelu-tanh", "silu")  # in the order of decoding.c
 
 
-class _DecoderArguments(ctypes.Structure):
+class DecoderArguments(ctypes.Structure):
     """struct decoder of decoding.h."""
 
     _fields_ = (
         ("multiply", ctypes.c_void_p),
-        *((name, ctypes.c_int) for name in ("layers", "width", "heads", "features", "vocabulary", "activation", "pre")),
+        *(
+            (name, ctypes.c_int)
+            for name in ("layers", "width", "heads", "features", "vocabulary", "activation", "pre", "crosses")
+        ),
         *((name, ctypes.c_float) for name in ("scale", "epsilon", "embedding_scale")),
         *(
             (name, ctypes.c_void_p)
@@ -48,7 +51,10 @@ class StepArguments(ctypes.Structure):
         ("group", ctypes.c_int),
         ("remembered", ctypes.c_void_p),
         *((name, ctypes.c_int64) for name in ("row", "head", "memory_row", "memory_head", "memory_place")),
-        *((name, ctypes.c_void_p) for name in ("next", "length", "source_length", "sentence", "space", "logits")),
+        *(
+            (name, ctypes.c_void_p)
+            for name in ("next", "length", "embedded", "source_length", "sentence", "space", "logits")
+        ),
     )
 
 
@@ -68,10 +74,10 @@ class NativeStep:
         final = () if decoder.final is None else (decoder.final.weight, decoder.final.bias)
         self.kept = [tensor.untyped_storage() for tensor in (*weights, *final, embed.table.weight)]
         self.pointers = (ctypes.c_void_p * len(weights))(*(tensor.data_ptr() for tensor in weights))
-        self.decoder = _DecoderArguments(
+        self.decoder = DecoderArguments(
             multiply=matrix_product(), layers=self.layers, width=width, heads=self.heads,
             features=first.feedforward.expand.out_features if first.has_feedforward else 0,
-            activation=ACTIVATION_ORDER.index(first.feedforward.kind) if first.has_feedforward else 0, pre=first.around_attention.pre,
+            activation=ACTIVATION_ORDER.index(first.feedforward.kind) if first.has_feedforward else 0, pre=first.around_attention.pre, crosses=1,
             scale=first.attention.scale, epsilon=first.around_attention.norm.eps, embedding_scale=embed.scale,
             table=embed.table.weight.data_ptr(), weights=ctypes.addressof(self.pointers),
         )  # fmt: skip
@@ -163,9 +169,7 @@ class NativeStep:
         if not buffers.tensors:
             shape = (cache.rows, self.heads, max(longest, ROOM), self.decoder.width // self.heads)
             buffers.tensors = [blank(shape, like=self.space) for _ in range(2 * self.layers)]
-        for number in range(len(buffers.tensors)):
-            buffers.tensors[number] = buffers.make_room(number, longest).contiguous()
-        return buffers.tensors
+        return cache.laid_out(longest)
 
     def _encode_positions(self, longest: int) -> None:
         """Keep the encodings of at least so many positions, where the model has any."""

@@ -1,8 +1,8 @@
-/* One step of a text decoder (jumok/models/text_decoder.py) on a CPU.
+/* One step of a decoder on a CPU: of a text decoder (jumok/models/text_decoder.py), or of a stack that only looks at itself.
 
-   decode_layers    the decoder's layers for one new token of every hypothesis
-   decode_step      the same, and the logits after it
-   attend_to_cache  self-attention alone: what lean.py leaves to C
+   decode_layers  the decoder's layers for one new token of every hypothesis
+   decode_step    the same, and the logits after it
+   decode_stack   the same without logits, of tokens that come embedded
 
    torch computes the same in nn/transformer.py, which it is tested against (tests/decoding). Arrays are float32. */
 
@@ -75,10 +75,9 @@ static void attend(const float *query, const float *keys, const float *values, i
 }
 
 /* One new token of every hypothesis: its key and value go behind those in the key-value cache, its query attends to all of them.
-   joined (rows, 3 · heads · width) are queries, keys and values, out (rows, heads · width); row and head are the cache's strides;
-   scores has room for the longest hypothesis and eight more. */
-void attend_to_cache(const float *joined, int rows, int heads, int width, float *keys, float *values, int64_t row, int64_t head,
-                     const int64_t *length, float scale, float *scores, float *out) {
+   joined (rows, 3 · heads · width) are queries, keys and values, out (rows, heads · width); row and head are the cache's strides. */
+static void attend_to_cache(const float *joined, int rows, int heads, int width, float *keys, float *values, int64_t row, int64_t head,
+                            const int64_t *length, float scale, float *scores, float *out) {
     const int64_t all = (int64_t)heads * width;
     for (int64_t r = 0; r < rows; r++)
         for (int h = 0; h < heads; h++) {
@@ -97,7 +96,11 @@ static void activate(float *x, int64_t count, int kind) {
         for (int64_t i = 0; i < count; i++) x[i] = x[i] > 0.0f ? x[i] : 0.0f;
         break;
     case GELU:
-        for (int64_t i = 0; i < count; i++) x[i] = 0.5f * x[i] * (1.0f + erff(x[i] * 0.707106781f));
+        #pragma omp simd
+        for (int64_t i = 0; i < count; i++) {
+            float density;
+            x[i] *= share_below(x[i], &density);
+        }
         break;
     case GELU_TANH: /* ½ (1 + tanh y) = 1 / (1 + e^−2y) */
         #pragma omp simd
@@ -122,7 +125,8 @@ const float *decode_layers(const struct decoder *d, const struct step *s) {
     float *x = s->space, *normed = x + (int64_t)rows * width, *mixed = normed + (int64_t)rows * width;
     float *inner = mixed + (int64_t)rows * width, *scores = inner + (int64_t)rows * (3 * width > d->features ? 3 * width : d->features);
 
-    for (int64_t row = 0; row < rows; row++) {
+    if (s->embedded) memcpy(x, s->embedded, (int64_t)rows * width * sizeof(float));
+    for (int64_t row = 0; row < rows && !s->embedded; row++) {
         const float *embedding = d->table + s->next[row] * width;
         const float *position = d->positions ? d->positions + s->length[row] * width : NULL;
         float *into = x + row * width;
@@ -141,16 +145,18 @@ const float *decode_layers(const struct decoder *d, const struct step *s) {
         linear(d->multiply, mixed, rows, width, w[SELF_OUT], w[SELF_OUT_BIAS], width, x, 1);
         if (!d->pre) normalise(x, rows, width, w[SELF_NORM], w[SELF_SHIFT], d->epsilon, x);
 
-        if (d->pre) normalise(x, rows, width, w[CROSS_NORM], w[CROSS_SHIFT], d->epsilon, normed);
-        linear(d->multiply, given, rows, width, w[CROSS_IN], w[CROSS_IN_BIAS], width, inner, 0);
-        for (int64_t row = 0; row < rows; row++)
-            for (int h = 0; h < d->heads; h++) {
-                int64_t sentence = s->sentence[row / s->group], from = sentence * s->memory_row + h * s->memory_head;
-                attend(inner + row * width + h * head, remembered[MEMORY_KEYS] + from, remembered[MEMORY_VALUES] + from,
-                       s->source_length[sentence], s->memory_place, head, d->scale, scores, mixed + row * width + h * head);
-            }
-        linear(d->multiply, mixed, rows, width, w[CROSS_OUT], w[CROSS_OUT_BIAS], width, x, 1);
-        if (!d->pre) normalise(x, rows, width, w[CROSS_NORM], w[CROSS_SHIFT], d->epsilon, x);
+        if (d->crosses) {
+            if (d->pre) normalise(x, rows, width, w[CROSS_NORM], w[CROSS_SHIFT], d->epsilon, normed);
+            linear(d->multiply, given, rows, width, w[CROSS_IN], w[CROSS_IN_BIAS], width, inner, 0);
+            for (int64_t row = 0; row < rows; row++)
+                for (int h = 0; h < d->heads; h++) {
+                    int64_t sentence = s->sentence[row / s->group], from = sentence * s->memory_row + h * s->memory_head;
+                    attend(inner + row * width + h * head, remembered[MEMORY_KEYS] + from, remembered[MEMORY_VALUES] + from,
+                           s->source_length[sentence], s->memory_place, head, d->scale, scores, mixed + row * width + h * head);
+                }
+            linear(d->multiply, mixed, rows, width, w[CROSS_OUT], w[CROSS_OUT_BIAS], width, x, 1);
+            if (!d->pre) normalise(x, rows, width, w[CROSS_NORM], w[CROSS_SHIFT], d->epsilon, x);
+        }
 
         if (!d->features) continue;
         if (d->pre) normalise(x, rows, width, w[FEEDFORWARD_NORM], w[FEEDFORWARD_SHIFT], d->epsilon, normed);
@@ -165,4 +171,8 @@ const float *decode_layers(const struct decoder *d, const struct step *s) {
 
 void decode_step(const struct decoder *d, const struct step *s) {
     linear(d->multiply, decode_layers(d, s), s->hypotheses, d->width, d->project, d->project_bias, d->vocabulary, s->logits, 0);
+}
+
+void decode_stack(const struct decoder *d, const struct step *s, float *out) {
+    memcpy(out, decode_layers(d, s), (int64_t)s->hypotheses * d->width * sizeof(float));
 }

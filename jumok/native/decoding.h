@@ -13,6 +13,7 @@ enum { KEYS, VALUES, MEMORY_KEYS, MEMORY_VALUES, REMEMBERED };
 struct decoder {
     product multiply;
     int layers, width, heads, features, vocabulary, activation, pre;
+    int crosses;  /* whether layers attend to a memory: else they are those of a stack that only looks at itself */
     float scale, epsilon, embedding_scale;
     const float *table, *positions;  /* positions may be null */
     const float *final_norm, *final_shift, *project, *project_bias;  /* the final norm may be null */
@@ -25,6 +26,7 @@ struct step {
     int64_t row, head;  /* key-value cache: floats from a hypothesis to the next and from a head to the next */
     int64_t memory_row, memory_head, memory_place;  /* memory of the sources: from a sentence, a head, a position to the next */
     const int64_t *next, *length;  /* of each hypothesis: the token to read, how many tokens are in the key-value cache */
+    const float *embedded;  /* (hypotheses, width) where tokens come embedded; else null, and next is read */
     const int64_t *source_length;  /* of each row of memory */
     const int64_t *sentence;  /* of each group: its row of memory */
     float *space;  /* work_space() floats */

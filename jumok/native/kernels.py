@@ -1,4 +1,4 @@
-"""The kernels of decoding.c, learning.c, ranking.c and searching.c as functions of tensors. `serves` says which tensors they are for."""
+"""The kernels of learning.c, ranking.c and searching.c as functions of tensors. `serves` says which tensors they are for."""
 
 import ctypes
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from torch import Tensor
 
 from jumok.native.build import kernels
 
-# R rows · V vocabulary · K tokens of a row · H heads · C capacity · d head width
+# R rows · V vocabulary · K tokens of a row
 
 MOST = 64  # values of a row that likeliest() finds faster than a search through the vocabulary
 
@@ -38,25 +38,6 @@ def likeliest(logits: Tensor, count: int) -> tuple[Tensor, Tensor]:
         address(logits), int64(rows), int64(columns), int64(logits.stride(0)), count, address(values), address(tokens)
     )
     return values, tokens
-
-
-def attend_to_cache(joined: Tensor, keys: Tensor, values: Tensor, lengths: Tensor, *, scale: float) -> Tensor:
-    """Write one new token of every row behind lengths (R,) cached ones; return what its query finds in all (R, H · d).
-
-    joined (R, 3 · H · d) are its queries, keys and values; keys and values (≥ R, H, C, d) the cache. All are contiguous.
-    """
-    library = kernels()
-    assert library is not None
-    assert joined.is_contiguous()
-    assert keys.is_contiguous()
-    assert values.is_contiguous()
-    _, heads, capacity, width = keys.shape
-    out, scores = joined.new_empty(len(joined), heads * width), joined.new_empty(capacity + 8)
-    library.attend_to_cache(
-        address(joined), len(joined), heads, width, address(keys), address(values), int64(keys.stride(0)),
-        int64(keys.stride(1)), address(lengths), ctypes.c_float(scale), address(scores), address(out),
-    )  # fmt: skip
-    return out
 
 
 def move_rows(tensors: Sequence[Tensor], targets: Tensor, sources: Tensor, places: int) -> None:

@@ -36,19 +36,6 @@ void drop_relu_backward(const float *restrict out, const float *restrict gradien
     for (int64_t i = 0; i < count; i++) to_x[i] = out[i] > 0.0f ? gradient[i] * scale : 0.0f;
 }
 
-/* Φ(x), the share of a normal distribution below x, to 1.5e-7 (Abramowitz and Stegun 1964, 7.1.26), and e^(−x²/2). */
-static inline float share_below(float x, float *density) {
-    float size = fabsf(x) * 0.707106781f, t = 1.0f / (1.0f + 0.3275911f * size), power = exponential(-size * size);
-    float series = 1.061405429f;
-    series = series * t - 1.453152027f;
-    series = series * t + 1.421413741f;
-    series = series * t - 0.284496736f;
-    series = series * t + 0.254829592f;
-    float beyond = 0.5f * series * t * power;
-    *density = power;
-    return x < 0.0f ? beyond : 1.0f - beyond;
-}
-
 /* gelu (Hendrycks and Gimpel 2016): x Φ(x) */
 void gelu(const float *restrict x, int64_t count, float *restrict out) {
     #pragma omp simd

@@ -1,7 +1,8 @@
 /* Linear layers of a few rows: most of a small decoder's step.
 
-   Many rows go to the sgemm that torch brings along; it wants Fortran's order, in which a row-major (rows, width) is a
-   column-major (width, rows). A few rows are bound by reading the weights, and a call of sgemm costs more than it saves. */
+   A few rows are bound by reading the weights, and a call of sgemm costs more than it saves. Many rows go to the sgemm that torch
+   brings along; it wants Fortran's order, in which a row-major (rows, width) is a column-major (width, rows). With AVX-512 they stay
+   here: MKL's sgemm does not use it on AMD's processors, and takes twice as long (docs/log.md). */
 
 #include "decoding.h"
 
@@ -75,21 +76,86 @@ static void few_rows(const float *x, int rows, int inside, const float *weight, 
     }
 }
 
+#ifdef __AVX512F__
+
+typedef float sixteen __attribute__((vector_size(64)));
+
+#define LANES 32    /* rows side by side in two vectors */
+#define OUTPUTS 12  /* whose sums for all lanes stay in 24 of the 32 registers */
+#define DEPTH 256   /* columns of x at once: with their lanes they fit into the first cache */
+
+/* sums (OUTPUTS, LANES) of x, which is turned: (depth, LANES). Weights are read where they are, one number at a time for all lanes. */
+static void sums_of_lanes(const float *turned, int depth, const float *const weights[OUTPUTS], float *sums) {
+    sixteen parts[OUTPUTS][2] = {0};
+    for (int i = 0; i < depth; i++) {
+        sixteen low, high;
+        memcpy(&low, turned + LANES * i, sizeof low);
+        memcpy(&high, turned + LANES * i + 16, sizeof high);
+        #pragma GCC unroll 12
+        for (int k = 0; k < OUTPUTS; k++) {
+            float weight = weights[k][i];
+            parts[k][0] += low * weight;
+            parts[k][1] += high * weight;
+        }
+    }
+    memcpy(sums, parts, sizeof parts);
+}
+
+static void many_rows(const float *x, int rows, int inside, const float *weight, const float *bias, int outside, float *out, int add) {
+    float turned[DEPTH * LANES] __attribute__((aligned(64))), sums[OUTPUTS * LANES] __attribute__((aligned(64)));
+    for (int first = 0; first < rows; first += LANES) {
+        const int lanes = rows - first < LANES ? rows - first : LANES;
+        for (int begin = 0; begin < inside; begin += DEPTH) {
+            const int depth = inside - begin < DEPTH ? inside - begin : DEPTH, adds = add || begin;
+            for (int lane = 0; lane < LANES; lane++) {
+                const float *from = x + (int64_t)(first + (lane < lanes ? lane : 0)) * inside + begin;
+                for (int i = 0; i < depth; i++) turned[LANES * i + lane] = from[i];
+            }
+            for (int o = 0; o < outside; o += OUTPUTS) {
+                const int count = outside - o < OUTPUTS ? outside - o : OUTPUTS;
+                const float *weights[OUTPUTS];
+                float shift[OUTPUTS];
+                for (int k = 0; k < OUTPUTS; k++) {
+                    weights[k] = weight + (int64_t)(o + (k < count ? k : 0)) * inside + begin;
+                    shift[k] = bias && !begin && k < count ? bias[o + k] : 0.0f;
+                }
+                sums_of_lanes(turned, depth, weights, sums);
+                for (int lane = 0; lane < lanes; lane++) {
+                    float *into = out + (int64_t)(first + lane) * outside + o;
+                    for (int k = 0; k < count; k++) into[k] = (adds ? into[k] : 0.0f) + sums[LANES * k + lane] + shift[k];
+                }
+            }
+        }
+    }
+}
+
+#endif
+
 void portion(product multiply, const float *x, int rows, int inside, const float *weight, int outside, float *out) {
-    const float one = 1.0f, none = 0.0f;
-    if (rows <= FEW)
+    if (rows <= FEW) {
         few_rows(x, rows, inside, weight, NULL, outside, out, 0);
-    else
-        multiply("T", "N", &outside, &rows, &inside, &one, weight, &inside, x, &inside, &none, out, &outside);
+        return;
+    }
+#ifdef __AVX512F__
+    (void)multiply;
+    many_rows(x, rows, inside, weight, NULL, outside, out, 0);
+#else
+    const float one = 1.0f, none = 0.0f;
+    multiply("T", "N", &outside, &rows, &inside, &one, weight, &inside, x, &inside, &none, out, &outside);
+#endif
 }
 
 void linear(product multiply, const float *x, int rows, int inside, const float *weight, const float *bias, int outside, float *out,
             int add) {
-    const float one = 1.0f;
     if (rows <= FEW) {
         few_rows(x, rows, inside, weight, bias, outside, out, add);
         return;
     }
+#ifdef __AVX512F__
+    (void)multiply;
+    many_rows(x, rows, inside, weight, bias, outside, out, add);
+#else
+    const float one = 1.0f;
     for (int first = 0; first < outside; first += PORTION) {
         int count = outside - first < PORTION ? outside - first : PORTION;
         const float *more = bias + first;
@@ -104,4 +170,5 @@ void linear(product multiply, const float *x, int rows, int inside, const float 
         multiply("T", "N", &count, &rows, &inside, &one, weight + (int64_t)first * inside, &inside, x, &inside, &one,
                  out + first, &outside);
     }
+#endif
 }

@@ -1,4 +1,4 @@
-/* What all kernels use: eight numbers at once, sums of them, e^x without a call, and layer norm. */
+/* What all kernels use: eight numbers at once, sums of them, e^x and Φ(x) without a call, and layer norm. */
 
 #include <math.h>
 #include <stdint.h>
@@ -59,6 +59,19 @@ static inline float exponential(float x) {
     bits = (bits + 127) << 23; /* the rounder's own bits are shifted out */
     memcpy(&power, &bits, sizeof power);
     return series * power;
+}
+
+/* Φ(x), the share of a normal distribution below x, to 1.5e-7 (Abramowitz and Stegun 1964, 7.1.26), and e^(−x²/2). */
+static inline float share_below(float x, float *density) {
+    float size = fabsf(x) * 0.707106781f, t = 1.0f / (1.0f + 0.3275911f * size), power = exponential(-size * size);
+    float series = 1.061405429f;
+    series = series * t - 1.453152027f;
+    series = series * t + 1.421413741f;
+    series = series * t - 0.284496736f;
+    series = series * t + 0.254829592f;
+    float beyond = 0.5f * series * t * power;
+    *density = power;
+    return x < 0.0f ? beyond : 1.0f - beyond;
 }
 
 /* Layer norm of one row; returns 1 / deviation. */

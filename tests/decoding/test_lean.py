@@ -131,7 +131,7 @@ def test_a_large_model_writes_the_same_when_laid_out():
     lay_out(model)
     assert model.project.weight.stride() == (1, 1031)
     assert model.embed.table.weight is model.project.weight
-    assert_close(walk(model), before, **CLOSE)
+    assert_close(walk(model), before, atol=1e-4, rtol=1e-4)  # by other products: in C before, by torch's now
     with torch.inference_mode():
         state = model.start(model.encode(torch.zeros(1, 1, dtype=torch.int64)))
         line = torch.randint(4, 31, (1, 6))
