@@ -7,6 +7,7 @@ Hypotheses may have any lengths: C reads as many keys as each has, where torch n
 
 import ctypes
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import torch
 from torch import Tensor
@@ -17,8 +18,10 @@ from jumok.native.build import kernels, matrix_product
 
 # R hypotheses · D width
 
-WEIGHTS = 6  # of attention, and of a feed-forward: norm, matrix in, matrix out, each with its bias
-LARGEST = 1 << 20  # numbers in a matrix up to which C's one thread is not slower than several of torch's
+PORTION = 16  # hypotheses that are worth a thread
+LARGEST = (
+    1 << 20
+)  # numbers in a matrix up to which several threads of torch are no faster than one, if there are few hypotheses
 
 
 class NativeStack:
@@ -46,7 +49,8 @@ class NativeStack:
         first, features = layers[0][0], layers[0][1][2].shape[0] if layers[0][1] else 0
         self.kept = [tensor.untyped_storage() for tensor in (*weights, *final)]
         self.pointers = (ctypes.c_void_p * len(weights))(*(tensor.data_ptr() for tensor in weights))
-        self.layers, self.space = len(layers), torch.zeros(0)
+        self.layers, self.spaces = len(layers), dict[int, Tensor]()  # each thread has room of its own to work in
+        self.pool: ThreadPoolExecutor | None = None
         self.arguments = DecoderArguments(
             multiply=matrix_product(), layers=len(layers), width=len(first[0]), heads=heads, features=features,
             activation=ACTIVATION_ORDER.index(activation), pre=pre, crosses=0, scale=scale, epsilon=epsilon,
@@ -71,24 +75,40 @@ class NativeStack:
         return square and readable and bool(matrix_product()) and kernels() is not None
 
     def __call__(self, x: Tensor, cache: KeyValueCache) -> Tensor:
-        """Return states (R, 1, D) of x (R, 1, D), which continues what is cached."""
-        library = kernels()
-        assert library is not None
+        """Return states (R, 1, D) of x (R, 1, D), which continues what is cached; threads share the hypotheses."""
         x, rows, longest = x.contiguous(), len(x), cache.longest + 1
-        cached, lengths = cache.laid_out(longest), cache.lengths
-        needed = library.work_space(ctypes.byref(self.arguments), rows, ctypes.c_int64(longest))
-        if len(self.space) < needed:
-            self.space = torch.empty(2 * needed)
-        remembered = (ctypes.c_void_p * (4 * self.layers))()
-        for layer in range(self.layers):
-            remembered[4 * layer], remembered[4 * layer + 1] = (
-                one.data_ptr() for one in cached[2 * layer : 2 * layer + 2]
-            )
-        states = torch.empty_like(x)
-        step = StepArguments(
-            hypotheses=rows, group=1, remembered=ctypes.addressof(remembered), row=cached[0].stride(0),
-            head=cached[0].stride(1), length=lengths.data_ptr(), embedded=x.data_ptr(), space=self.space.data_ptr(),
-        )  # fmt: skip
-        library.decode_stack(ctypes.byref(self.arguments), ctypes.byref(step), ctypes.c_void_p(states.data_ptr()))
+        cached, lengths, states = cache.laid_out(longest), cache.lengths, torch.empty_like(x)
+        threads = max(min(torch.get_num_threads(), rows // PORTION), 1)
+        each = -(-rows // threads)
+
+        def run(thread: int) -> None:
+            own = slice(thread * each, (thread + 1) * each)
+            self._run(x[own], [tensor[own] for tensor in cached], lengths[own], states[own], thread=thread)
+
+        if threads == 1:
+            self._run(x, cached, lengths, states, thread=0)
+        else:  # which do not wait for each other within a step, as they would within each of torch's products
+            if self.pool is None:
+                self.pool = ThreadPoolExecutor(threads)
+            list(self.pool.map(run, range(threads)))
         cache.advance(1)
         return states
+
+    def _run(self, x: Tensor, cached: Sequence[Tensor], lengths: Tensor, states: Tensor, *, thread: int) -> None:
+        """Write the states of some hypotheses; lengths (R,) of each are cached."""
+        library = kernels()
+        assert library is not None
+        rows, capacity = len(x), cached[0].shape[2]
+        needed = library.work_space(ctypes.byref(self.arguments), rows, ctypes.c_int64(capacity))
+        space = self.spaces.get(thread)
+        if space is None or len(space) < needed:
+            space = self.spaces[thread] = torch.empty(needed)
+        remembered = (ctypes.c_void_p * (4 * self.layers))()
+        for layer in range(self.layers):
+            for kind in range(2):  # keys, values
+                remembered[4 * layer + kind] = cached[2 * layer + kind].data_ptr()
+        step = StepArguments(
+            hypotheses=rows, group=1, remembered=ctypes.addressof(remembered), row=cached[0].stride(0),
+            head=cached[0].stride(1), length=lengths.data_ptr(), embedded=x.data_ptr(), space=space.data_ptr(),
+        )  # fmt: skip
+        library.decode_stack(ctypes.byref(self.arguments), ctypes.byref(step), ctypes.c_void_p(states.data_ptr()))

@@ -72,6 +72,16 @@ def test_rows(rows, room):
     agree(make(feedforward=301), rows, room=room)
 
 
+@pytest.mark.parametrize("rows", [31, 32, 37, 50])
+def test_threads_share_the_hypotheses(rows):
+    usual = torch.get_num_threads()
+    torch.set_num_threads(3)
+    try:
+        agree(make(), rows)
+    finally:
+        torch.set_num_threads(usual)
+
+
 def test_weights_that_change_in_place_and_those_that_are_replaced():
     stack = EncoderStack(LayerOptions(norm_position="pre", **SIZES), LAYERS, kind="decoder").eval()
     lean = LeanStack(stack)
@@ -88,6 +98,8 @@ def test_weights_that_change_in_place_and_those_that_are_replaced():
 
 def test_what_c_cannot_read_torch_does():
     for change in (lambda stack: stack.double(), lambda stack: stack.to(torch.bfloat16)):
-        lean = LeanStack(change(EncoderStack(LayerOptions(norm_position="pre", **SIZES), LAYERS, kind="decoder").eval()))
+        lean = LeanStack(
+            change(EncoderStack(LayerOptions(norm_position="pre", **SIZES), LAYERS, kind="decoder").eval())
+        )
         assert not NativeStack.serves(lean.weights)
     assert not NativeStack.serves(make(head_width=7).weights)
