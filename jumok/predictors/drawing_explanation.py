@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Self
 from torch import Tensor
 
 from jumok.data.text.tokenizer import SPACE
-from jumok.inspection.cells import word_places
+from jumok.inspection.cells import among_words, word_places
 from jumok.inspection.labels import readable_labels
 from jumok.inspection.record import AttentionRecord
 from jumok.lens.caption_strip import draw_word_maps, save_strip
@@ -21,7 +21,7 @@ from jumok.lens.terminal import Drawing
 from jumok.predictors.alignment import Alignment, alignment_of
 from jumok.predictors.shown import Shown
 
-# G cells of the grid · K keys: the text's tokens, the mark behind which an image begins, the cells but the last
+# G cells of the grid · W words · K keys: the text's tokens, the mark behind which an image begins, the cells but the last
 
 
 class Shares(NamedTuple):
@@ -72,22 +72,22 @@ class DrawingExplanation(DrawingView, Shown):
         return Shares(tuple(words.tolist()), max(marks, 0.0), float(cells.sum()))
 
     def word_heat(self, *, layer: int | None = None, head: int | None = None) -> Tensor:
-        """Return each word's share of the attention that a cell gave to words (words, h, w).
-
-        Of all their attention the first cells give words the most, because there is little else to look at; counted
-        among words alone, what is left is which of them a cell looked at.
-        """
-        found = self.looked_at(layer=layer, head=head).weights[:, word_places(self.tokens)]  # (G, words)
-        return (found / found.sum(dim=1, keepdim=True).clamp(min=1e-12)).T.reshape(-1, *self.grid)
+        """Return each word's share of the attention that a cell gave to words (W, h, w)."""
+        found = self.looked_at(layer=layer, head=head).weights[:, word_places(self.tokens)]  # (G, W)
+        return among_words(found.T).reshape(-1, *self.grid)
 
     def draw_words(self, *, layer: int | None = None, head: int | None = None, colour: bool = True) -> Drawing:
         """Return a small map per word for a terminal, which makes them fit; below a word its share of all attention."""
         notes = [f"{share:.1%}" for share in self.shares(layer=layer, head=head).words]
         return draw_word_maps(self.word_heat(layer=layer, head=head), self.word_labels, notes=notes, colour=colour)
 
+    def title(self, *, layer: int | None = None, head: int | None = None) -> str:
+        """Return what maps of words show, and of which layers and heads."""
+        return f"cells that looked at each word: {self.looked_at(layer=layer, head=head).title}"
+
     def save_png(self, path: Path, *, layer: int | None = None, head: int | None = None) -> None:
         """Draw a strip to a file: the image, then for each word the image where its cells looked at the word."""
-        heat, title = self.word_heat(layer=layer, head=head), self.looked_at(layer=layer, head=head).title
+        heat, title = self.word_heat(layer=layer, head=head), self.title(layer=layer, head=head)
         save_strip(self.pixels, heat, self.word_labels, path, heading=self.text, title=title)
 
     def to_dict(self, *, layer: int | None = None, head: int | None = None) -> dict[str, Any]:

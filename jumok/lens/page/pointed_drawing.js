@@ -58,10 +58,11 @@ function wordTold(selection, place, among) {
   ];
 }
 
-function heading({ run, queries, ...rest }, cell) {
-  const { token, probability } = run.choices[cell];
+function heading(selection, cell) {
+  const { run, queries } = selection, { token, probability } = run.choices[cell];
+  const grid = gridOf({ ...selection, keys: queries });
   const likely = say("code {code}, {share} likely", { code: token, share: percent(probability) });
-  return [make("div", { class: "pointed-cell" }, cutOut(cell, gridOf({ run, keys: queries, ...rest })), make("div", {},
+  return [make("div", { class: "pointed-cell" }, cutOut(cell, grid), make("div", {},
     make("h2", { class: "pointed-name", text: nameOf(queries[cell].label) }),
     make("p", { class: "likely", text: likely })))];
 }
@@ -92,8 +93,8 @@ function rivalsOf({ token, probability, rivals }) {
 }
 
 // The cells of the largest weights, each cut out of the image.
-function cellRows({ run, queries, settings }, weights) {
-  const grid = gridOf({ run, settings, keys: queries });
+function cellRows(selection, weights) {
+  const { queries } = selection, grid = gridOf({ ...selection, keys: queries });
   const found = ranked(queries.map(({ label }, cell) => [[cutOut(cell, grid), label.replace(",", ", ")], weights[cell]]));
   return found.filter(([, weight]) => weight > 0).slice(0, CELLS);
 }
