@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 if TYPE_CHECKING:
     from jumok.config import DecodingConfig
     from jumok.lens.caption_page import make_caption_page
+    from jumok.lens.drawing_page import make_drawing_page
     from jumok.lens.figure import check_can_draw
     from jumok.lens.film import Film
     from jumok.lens.film_page import make_film_page
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from jumok.predictors.caption_explanation import CaptionExplanation, WordHeat, word_heat_of
     from jumok.predictors.captioner import CaptionWriter
     from jumok.predictors.classifier import Classifier, Verdict
+    from jumok.predictors.drawing_explanation import DrawingExplanation
     from jumok.predictors.explaining import Look
     from jumok.predictors.explanation import Explanation, HeadWorth, TokenChoice, TokenWorth
     from jumok.predictors.filler import Filler, Filling
@@ -72,6 +74,7 @@ __all__ = [
     "CheckReport",
     "Classifier",
     "Comparison",
+    "DrawingExplanation",
     "EvaluationReport",
     "Explanation",
     "Filler",
@@ -115,6 +118,7 @@ __all__ = [
     "load",
     "load_for",
     "make_caption_page",
+    "make_drawing_page",
     "make_film_page",
     "make_forecast_page",
     "make_image_page",
@@ -135,6 +139,7 @@ __all__ = [
 # Where a name is at home that only passes through here.
 _HOMES = {
     "jumok.lens.caption_page": ("make_caption_page",),
+    "jumok.lens.drawing_page": ("make_drawing_page",),
     "jumok.lens.figure": ("check_can_draw",),
     "jumok.lens.film": ("Film",),
     "jumok.lens.film_page": ("make_film_page",),
@@ -147,6 +152,7 @@ _HOMES = {
     "jumok.predictors.caption_explanation": ("CaptionExplanation", "WordHeat", "word_heat_of"),
     "jumok.predictors.captioner": ("CaptionWriter",),
     "jumok.predictors.classifier": ("Classifier", "Verdict"),
+    "jumok.predictors.drawing_explanation": ("DrawingExplanation",),
     "jumok.predictors.explaining": ("Look",),
     "jumok.predictors.explanation": ("Explanation", "HeadWorth", "TokenChoice", "TokenWorth"),
     "jumok.predictors.filler": ("Filler", "Filling"),

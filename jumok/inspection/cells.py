@@ -40,7 +40,7 @@ def word_places(tokens: Sequence[str]) -> list[int]:
 
 
 def among_words(looked: Tensor) -> Tensor:
-    """Return each word's share of the attention that a cell gave to words, given how much it gave to each (W, G).
+    """Return each word's share of the attention that a cell gave to words, given how much it gave to each (W, …).
 
     Of all their attention the first cells give words the most, because there is little else to look at; counted among
     words alone, what is left is which of them a cell looked at.

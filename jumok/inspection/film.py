@@ -41,6 +41,12 @@ class Shot:
         return from_data_url(self.image)
 
     @property
+    def drawn(self) -> np.ndarray[Any, Any]:
+        """The drawing, (height, width, channels)."""
+        pixels = from_data_url(self.drawing)
+        return pixels if pixels.ndim == 3 else pixels[..., None]
+
+    @property
     def _looks(self) -> tuple[AttentionMap, ...]:
         """The maps with rows that sum to 1, which those of words that cells look at do not."""
         if not self.drawing:

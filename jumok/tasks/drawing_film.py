@@ -61,7 +61,7 @@ class DrawingCamera:
             shot = Shot(
                 self.names[row],
                 self.texts[row],
-                "",
+                self.texts[row],  # what it answers is the drawing
                 tuple(_by_word(found, model.grid) for found in looking.maps),
                 tuple(range(model.limit)),
                 tuple(words),

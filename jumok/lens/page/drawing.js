@@ -55,7 +55,7 @@ function start({ words: opensWithWords, ...data }, arrays) {
     const { run, selection, settings } = state, parts = partsOf(selection);
     find("source").textContent = [run.given ? say("a given image under the text") : "",
       runs.length > 1 ? "" : translated(run.name)].filter(Boolean).join(" · ");
-    find("answer").textContent = run.answer || say("(no text)");
+    find("answer").textContent = run.answer;
     document.documentElement.style.setProperty("--image", `url("${run.image}")`);
     find("selection").textContent = `${titleOf(selection)} · ${sizeOf(selection)}`;
     find("remark").textContent = remarkOf(run);
