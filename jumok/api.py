@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 if TYPE_CHECKING:
     from jumok.config import DecodingConfig
     from jumok.lens.caption_page import make_caption_page
+    from jumok.lens.drawing_blocks import ImageBlocks
     from jumok.lens.drawing_page import make_drawing_page
     from jumok.lens.figure import check_can_draw
     from jumok.lens.film import Film
@@ -27,7 +28,9 @@ if TYPE_CHECKING:
     from jumok.predictors.caption_explanation import CaptionExplanation, WordHeat, word_heat_of
     from jumok.predictors.captioner import CaptionWriter
     from jumok.predictors.classifier import Classifier, Verdict
+    from jumok.predictors.drawer import Drawer
     from jumok.predictors.drawing_explanation import DrawingExplanation
+    from jumok.predictors.drawn import Drawings, Drawn, check_reader
     from jumok.predictors.explaining import Look
     from jumok.predictors.explanation import Explanation, HeadWorth, TokenChoice, TokenWorth
     from jumok.predictors.filler import Filler, Filling
@@ -74,7 +77,10 @@ __all__ = [
     "CheckReport",
     "Classifier",
     "Comparison",
+    "Drawer",
     "DrawingExplanation",
+    "Drawings",
+    "Drawn",
     "EvaluationReport",
     "Explanation",
     "Filler",
@@ -87,6 +93,7 @@ __all__ = [
     "ForecastResult",
     "Forecasts",
     "HeadWorth",
+    "ImageBlocks",
     "ImageClassifier",
     "ImageExplanation",
     "Job",
@@ -109,6 +116,7 @@ __all__ = [
     "alignment_of",
     "check",
     "check_can_draw",
+    "check_reader",
     "compare",
     "evaluate",
     "export_model",
@@ -139,6 +147,7 @@ __all__ = [
 # Where a name is at home that only passes through here.
 _HOMES = {
     "jumok.lens.caption_page": ("make_caption_page",),
+    "jumok.lens.drawing_blocks": ("ImageBlocks",),
     "jumok.lens.drawing_page": ("make_drawing_page",),
     "jumok.lens.figure": ("check_can_draw",),
     "jumok.lens.film": ("Film",),
@@ -152,7 +161,9 @@ _HOMES = {
     "jumok.predictors.caption_explanation": ("CaptionExplanation", "WordHeat", "word_heat_of"),
     "jumok.predictors.captioner": ("CaptionWriter",),
     "jumok.predictors.classifier": ("Classifier", "Verdict"),
+    "jumok.predictors.drawer": ("Drawer",),
     "jumok.predictors.drawing_explanation": ("DrawingExplanation",),
+    "jumok.predictors.drawn": ("Drawings", "Drawn", "check_reader"),
     "jumok.predictors.explaining": ("Look",),
     "jumok.predictors.explanation": ("Explanation", "HeadWorth", "TokenChoice", "TokenWorth"),
     "jumok.predictors.filler": ("Filler", "Filling"),

@@ -39,7 +39,9 @@ def show(explanation: "DrawingExplanation", wanted: Wanted, *, name: str = "") -
     from jumok import api
 
     which = {"layer": wanted.layer, "head": wanted.head}
-    api.alignment_of(explanation.record, kind=wanted.kind, **which)  # what is not there is refused before anything is said
+    api.alignment_of(
+        explanation.record, kind=wanted.kind, **which
+    )  # what is not there is refused before anything is said
     if wanted.as_json:
         typer.echo(json.dumps(({"run": name} if name else {}) | explanation.to_dict(**which), ensure_ascii=False))
         return

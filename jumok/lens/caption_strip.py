@@ -169,8 +169,6 @@ def _centred(word: str, width: int) -> str:
     return " " * before + word + " " * (width - cell_len(word) - before)
 
 
-def draw_word_maps(
-    heat: Tensor, words: Sequence[str], *, notes: Sequence[str] = (), colour: bool = True
-) -> Drawing:
+def draw_word_maps(heat: Tensor, words: Sequence[str], *, notes: Sequence[str] = (), colour: bool = True) -> Drawing:
     """Return a drawing of heat (Q, rows, columns) for a terminal; notes stand below the words."""
     return WordMaps(heat, readable_labels(words), colour, notes)

@@ -15,13 +15,13 @@ from jumok.lens.packing import Packing
 MOST_EXACT = 500_000  # weights of one drawing that a page keeps as they are; more are rounded
 BITS = 11  # of a rounded weight: right to a 1,000th of the largest, which is as much as a shade shows
 NOTHING_ELSE: dict[str, Any] = {"positions": (), "layers": (), "worth": (), "answers": (), "note": ""}
-FOOTER = "point at a cell or at a word, click or Enter pins it, arrow keys walk · each map has its own scale: brightest \
+FOOTER = (
+    "point at a cell or at a word, click or Enter pins it, arrow keys walk · each map has its own scale: brightest \
 where the weight is largest"
+)
 
 
-def make_drawing_page(
-    views: Sequence[DrawingView], *, words: bool | None = None, lang: str | None = None
-) -> Page:
+def make_drawing_page(views: Sequence[DrawingView], *, words: bool | None = None, lang: str | None = None) -> Page:
     """Return the page of one or more drawings of a text; words and lang as in make_page."""
     packing = Packing()
     runs = [_describe(view, packing) for view in views]

@@ -15,7 +15,9 @@ WORDS = ["[START]", "a", "red", "triangle", "빨간", "[END]", BEGIN]
 TEXT = "a red triangle 빨간"
 
 
-def drawing(*, layers=2, heads=3, grid=GRID, tokens=TOKENS, words=NUMBERS, guidance=1.0, given=False, level=160, seed=1):
+def drawing(
+    *, layers=2, heads=3, grid=GRID, tokens=TOKENS, words=NUMBERS, guidance=1.0, given=False, level=160, seed=1
+):
     """Return a drawing of 4 pixels to a cell; level is the mean of its bytes."""
     generator, cells = torch.Generator().manual_seed(seed), grid[0] * grid[1]
     labels, texts = cell_labels(grid, 0), len(tokens)
