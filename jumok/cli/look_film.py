@@ -54,9 +54,8 @@ def _tell(film: "Film", *, layer: int | None, head: int | None) -> None:
     found: api.Alignment | api.WordHeat = api.alignment_of(last.record, layer=layer, head=head)
     if last.image:
         found = api.word_heat_of(last.record, layer=layer, head=head, pixels=last.pixels, caption=last.reference)
-    if last.drawing and isinstance(found, api.WordHeat):
-        console.print(api.ImageBlocks([last.drawn], [""], console.height))
-        found = found.among_words()
+    if last.drawing and console.is_terminal:
+        console.print(api.ImageBlocks([last.drawn], [""], console.height // 2))
     say(f"\nstep {film.frames[-1].step:,}, {found.title}\n")
     console.print(found.draw(colour=console.is_terminal), soft_wrap=True)
     if (count := len(film.frames[-1].shots)) > 1 and last.image:

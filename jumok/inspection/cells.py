@@ -8,12 +8,10 @@ A cell's code is told from the place before its own, so what the place of a code
 from collections.abc import Sequence
 from dataclasses import replace
 
-from torch import Tensor
-
 from jumok.inspection.labels import cell_labels
 from jumok.inspection.record import AttentionRecord
 
-# B batch · H heads · S tokens of the text, its start and end included · G cells of the grid · W words
+# B batch · H heads · S tokens of the text, its start and end included · G cells of the grid
 
 START, END = "[START]", "[END]"
 BEGIN = "[BEGIN]"  # the label of the mark behind which an image begins
@@ -37,12 +35,3 @@ def cells_looking(record: AttentionRecord, tokens: Sequence[str], grid: Grid, ro
 def word_places(tokens: Sequence[str]) -> list[int]:
     """Return the places of a text's tokens that are no start and no end."""
     return [place for place, label in enumerate(tokens) if label not in (START, END)]
-
-
-def among_words(looked: Tensor) -> Tensor:
-    """Return each word's share of the attention that a cell gave to words, given how much it gave to each (W, …).
-
-    Of all their attention the first cells give words the most, because there is little else to look at; counted among
-    words alone, what is left is which of them a cell looked at.
-    """
-    return looked / looked.sum(dim=0).clamp(min=1e-12)

@@ -12,7 +12,6 @@ from torch import Tensor
 
 from jumok.data.images.decode import Pixels
 from jumok.data.text.tokenizer import SPACE
-from jumok.inspection.cells import among_words
 from jumok.inspection.pointing import looks_alike
 from jumok.inspection.record import END, AttentionRecord
 from jumok.lens.caption_page import make_caption_page
@@ -45,10 +44,6 @@ class WordHeat:
     def draw(self, *, colour: bool = True) -> Drawing:
         """Return a small map per word for a terminal, which makes them fit."""
         return draw_word_maps(self.heat, self.words, colour=colour)
-
-    def among_words(self) -> "WordHeat":
-        """Return each word's share of what a cell gave to words: of a drawer, whose cells look at words."""
-        return replace(self, heat=among_words(self.heat))
 
     def save_png(self, path: Path) -> None:
         """Draw a strip to a file: the image, then for each word the image where it looked."""

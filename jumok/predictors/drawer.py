@@ -25,7 +25,7 @@ from jumok.predictors.drawing_explaining import explain
 from jumok.predictors.drawing_explanation import DrawingExplanation
 from jumok.predictors.drawn import Drawings, Drawn
 from jumok.predictors.explaining import Look
-from jumok.predictors.images import GivenImage, find_images, read_image
+from jumok.predictors.images import GivenImage, read_image
 from jumok.tasks.base import Scores
 from jumok.tasks.image_tokens import decode, encode
 from jumok.tasks.text_to_image import Ids, TextToImage
@@ -165,8 +165,8 @@ class Drawer(ModelPredictor[TextToImage, DrawingDecoder[Any], CaptionStore]):
         if image is not None and asked.decoding:
             option = next(iter(asked.decoding)).replace("_", "-")
             raise ConfigError(f"--{option} is for drawing, and --image {image} is not drawn; leave one of them out")
-        if image is not None:
-            (image,) = find_images([image])
+        if image is not None and not image.is_file():
+            raise DataError(f"--image {image}: there is no such file; name an image")
         return self.explain(text, options=self.options.changed(asked.decoding), image=image)
 
     # --- what is given

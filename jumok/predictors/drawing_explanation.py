@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Self
 from torch import Tensor
 
 from jumok.data.text.tokenizer import SPACE
-from jumok.inspection.cells import among_words, word_places
+from jumok.inspection.cells import word_places
 from jumok.inspection.labels import readable_labels
 from jumok.inspection.record import AttentionRecord
 from jumok.lens.caption_strip import draw_word_maps, save_strip
@@ -72,9 +72,9 @@ class DrawingExplanation(DrawingView, Shown):
         return Shares(tuple(words.tolist()), max(marks, 0.0), float(cells.sum()))
 
     def word_heat(self, *, layer: int | None = None, head: int | None = None) -> Tensor:
-        """Return each word's share of the attention that a cell gave to words (W, h, w)."""
+        """Return how much each cell looked at each word (W, h, w)."""
         found = self.looked_at(layer=layer, head=head).weights[:, word_places(self.tokens)]  # (G, W)
-        return among_words(found.T).reshape(-1, *self.grid)
+        return found.T.reshape(-1, *self.grid)
 
     def draw_words(self, *, layer: int | None = None, head: int | None = None, colour: bool = True) -> Drawing:
         """Return a small map per word for a terminal, which makes them fit; below a word its share of all attention."""

@@ -27,7 +27,7 @@ function start({ words: opensWithWords, ...data }, arrays) {
   const runs = readRuns(data, arrays);
   const state = makeState(runs, { words: opensWithWords, tab: "strip", canRollOut: false });
   const overlayOf = () => state.settings.overlay ?? (state.run.dark ? "heat" : "light");
-  const among = () => state.settings.among ?? "words";
+  const among = () => state.settings.among ?? "all";
   const isCellKey = () => state.settings.cell === "key"; // a cell lights up what looks at it
   const pointAt = (cell) => {
     if (cell === null || !isCellKey()) return state.point("query", cell);
@@ -144,10 +144,10 @@ function makeGrowing(state, slider) {
 function drawingControls({ settings, set }, { overlayOf, among }) {
   const sides = [{ value: "query", text: say("looks at") }, { value: "key", text: say("is looked at by") }];
   const counted = [
-    { value: "words", text: say("attention to words"),
-      title: say("Which of the words a cell looked at, however much it looked at words at all") },
     { value: "all", text: say("all attention"),
       title: say("The first cells look at words the most, because there is little else to look at") },
+    { value: "words", text: say("attention to words"),
+      title: say("Which of the words a cell looked at, however much it looked at words at all") },
   ];
   const numbers = [
     { value: "none", text: say("nothing") },

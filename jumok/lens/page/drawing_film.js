@@ -21,7 +21,7 @@ function start(data, arrays) {
 }
 
 function panelsOf(state) {
-  const panels = wordPanels(withShares(state));
+  const panels = wordPanels(state);
   return {
     show: () => {
       const { run } = state, drawing = find("drawing");
@@ -33,26 +33,6 @@ function panelsOf(state) {
     },
     light: panels.light,
   };
-}
-
-// The state with each word's share of what a cell gave to words: what it gave to others says little about words.
-function withShares(state) {
-  let whole = null, shares = null;
-  const selection = () => {
-    if (whole !== state.selection) {
-      whole = state.selection;
-      shares = { ...whole, matrix: amongWords(whole.matrix) };
-    }
-    return shares;
-  };
-  const own = ["run", "settings", "pointed", "pinned", "pinnedKey"].map((name) => [name, { get: () => state[name] }]);
-  return Object.create(state, { ...Object.fromEntries(own), selection: { get: selection } });
-}
-
-function amongWords({ rows, columns, values }) {
-  const sums = new Float64Array(columns);
-  values.forEach((weight, place) => (sums[place % columns] += weight));
-  return { rows, columns, values: Float64Array.from(values, (weight, place) => weight / (sums[place % columns] || 1)) };
 }
 
 // How much cells look at words at all, and whether words are looked at from different places.
@@ -69,7 +49,7 @@ function measuresOf() {
     },
     {
       name: "apart", titleOf: () => say("words apart"), meaningOf: apart,
-      valueOf: (run, settings) => distanceBetween(renormalised(amongWords(chosen(run, settings)))),
+      valueOf: (run, settings) => distanceBetween(renormalised(chosen(run, settings))),
     },
   ];
 }

@@ -6,7 +6,6 @@ import { spokenOfCaption } from "./pointed_caption.js";
 import { rowOf } from "./weights.js";
 import { WordStrip } from "./word_strip.js";
 
-// state may be made of another one: what it says is pointed at and selected is shown.
 export function wordPanels(state) {
   const overlayOf = ({ run }) => (run.dark ? "heat" : "light");
   const image = new CaptionImage(find("patches"), {
