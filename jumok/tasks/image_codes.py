@@ -85,17 +85,18 @@ class ImageCoding(Task[ImageCoder, ImageBatch, ImageStore]):
 
     def notes(self) -> list[str]:
         """Return what a user should know of the data before a run, one line each."""
+        _ = self.corpora.train  # what cannot be decoded is known then
         return list(self.corpora.notes)
 
     def complete(self, recipe: Recipe) -> Recipe:
         """Return the recipe with the size and channels of the data, and how its pixels are normalised."""
         size, channels = self.corpora.image_shape
-        train = self.corpora.train
+        full = recipe.with_sizes(image_size=size, channels=channels)
+        train = self.corpora.train  # decoded now: what does not fit has been told
         mean, deviation = self.data.mean or train.mean, self.data.deviation or train.deviation
         for name, values in (("mean", mean), ("deviation", deviation)):
             if len(values) != channels:
                 raise ConfigError(f"data.{name} has {len(values)} numbers for {channels} channels")
-        full = recipe.with_sizes(image_size=size, channels=channels)
         known = {"size": size, "channels": channels, "mean": mean, "deviation": deviation}
         self.corpora.data = self.data.model_copy(update=known)
         self.recipe = replace(full, data=self.corpora.data)
