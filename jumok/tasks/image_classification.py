@@ -16,12 +16,7 @@ from jumok.config.recipe import Recipe
 from jumok.data.images.decode import Pixels
 from jumok.data.images.image_corpora import ImageCorpora
 from jumok.data.images.image_store import LabelledImageStore
-<<<<<<< HEAD
-from jumok.errors import ConfigError, are, counted
-=======
-from jumok.data.text.tokenizer import Tokenizer
 from jumok.errors import ConfigError
->>>>>>> d-codes
 from jumok.nn.batch import ImageBatch
 from jumok.nn.model import ImageReader
 from jumok.tasks.base import Direction
