@@ -187,7 +187,7 @@ class ImageCoding(Task[ImageCoder, ImageBatch, ImageStore]):
 
     def evaluate(self, model: ImageCoder) -> Scores:
         """Return the val scores that are taken during training."""
-        return self.metrics(model, *self.open_split("val").values())
+        return self.metrics(model, *self.monitored())
 
     def survey(self) -> Survey[PendingImages]:
         """Return the data at a glance, for `check`."""

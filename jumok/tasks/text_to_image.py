@@ -260,7 +260,7 @@ class TextToImage(Task[Draws, DrawingBatch, CaptionStore]):
 
     def evaluate(self, model: Draws) -> Scores:
         """Return the val scores that are taken during training."""
-        return self.metrics(model, *self.open_split("val").values())
+        return self.metrics(model, *self.monitored())
 
     def survey(self) -> Survey[DrawingBatch]:
         """Return the data at a glance, for `check`."""

@@ -34,6 +34,11 @@ class ImageOnlyCorpora(Corpora[CaptionData, ImageStore]):
         """Size and channels of images."""
         return self.images.image_shape
 
+    @property
+    def withheld(self) -> set[str]:
+        """Titles of the stores that show what training never sees."""
+        return set(self.images.withheld("val"))
+
     def own_store(self, file: CaptionFiles) -> ImageStore:
         """Return the images of one file."""
         return self.images.decoded(self.images.listing(file).items)
@@ -46,7 +51,8 @@ class ImageOnlyCorpora(Corpora[CaptionData, ImageStore]):
         return self.images.decoded(self.images.train)
 
     def _built_in_stores(self, split: Split) -> dict[str, ImageStore]:
-        return {split: self.images.decoded(self.images.built_in(split))}
+        parts = {split: self.images.built_in(split), **self.images.withheld(split)}
+        return {title: self.images.decoded(items) for title, items in parts.items()}
 
     def _file_stores(self, split: Split) -> dict[str, ImageStore]:
         return by_title(self.data.files(split), self.own_store)
