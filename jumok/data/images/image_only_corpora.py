@@ -52,12 +52,8 @@ class ImageOnlyCorpora(Corpora[CaptionData, ImageStore]):
         return self._store(self.images.train)
 
     def _built_in_stores(self, split: Split) -> dict[str, ImageStore]:
-<<<<<<< HEAD
-        return {split: self._store(self.images.built_in(split))}
-=======
         parts = {split: self.images.built_in(split), **self.images.withheld(split)}
-        return {title: self.images.decoded(items) for title, items in parts.items()}
->>>>>>> d-score
+        return {title: self._store(items) for title, items in parts.items()}
 
     def _file_stores(self, split: Split) -> dict[str, ImageStore]:
         return by_title(self.data.files(split), self.own_store)
