@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from jumok.predictors.classifier import Classifier, Verdict
     from jumok.predictors.drawer import Drawer
     from jumok.predictors.drawing_explanation import DrawingExplanation
-    from jumok.predictors.drawn import Drawings, Drawn, check_reader
+    from jumok.predictors.drawing_readers import reader_of
+    from jumok.predictors.drawn import Drawings, Drawn
     from jumok.predictors.explaining import Look
     from jumok.predictors.explanation import Explanation, HeadWorth, TokenChoice, TokenWorth
     from jumok.predictors.filler import Filler, Filling
@@ -116,7 +117,6 @@ __all__ = [
     "alignment_of",
     "check",
     "check_can_draw",
-    "check_reader",
     "compare",
     "evaluate",
     "export_model",
@@ -137,6 +137,7 @@ __all__ = [
     "predictor_class_of",
     "prepare_job",
     "read_lines",
+    "reader_of",
     "recipe_schema",
     "sample_images",
     "sample_texts",
@@ -163,7 +164,8 @@ _HOMES = {
     "jumok.predictors.classifier": ("Classifier", "Verdict"),
     "jumok.predictors.drawer": ("Drawer",),
     "jumok.predictors.drawing_explanation": ("DrawingExplanation",),
-    "jumok.predictors.drawn": ("Drawings", "Drawn", "check_reader"),
+    "jumok.predictors.drawing_readers": ("reader_of",),
+    "jumok.predictors.drawn": ("Drawings", "Drawn"),
     "jumok.predictors.explaining": ("Look",),
     "jumok.predictors.explanation": ("Explanation", "HeadWorth", "TokenChoice", "TokenWorth"),
     "jumok.predictors.filler": ("Filler", "Filling"),

@@ -111,6 +111,10 @@ class Task(ABC, Generic[ModelT, BatchT, StoreT]):
         """Return the stores of a split by label, ready for use."""
         return self.corpora.evaluation(split)
 
+    def monitored(self) -> list[StoreT]:
+        """Return the val stores that are scored during training: what is withheld from it must not choose its weights."""
+        return [store for title, store in self.open_split("val").items() if title not in self.corpora.withheld]
+
     @abstractmethod
     def complete(self, recipe: Recipe) -> Recipe:
         """Return the recipe with what the model takes from the data: vocabulary sizes, classes, image sizes."""

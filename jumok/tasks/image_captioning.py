@@ -288,7 +288,7 @@ class ImageCaptioning(WritingTask[Captions, CaptionBatch, CaptionStore, Seen]):
 
     def evaluate(self, model: Captions) -> Scores:
         """Return the val scores that are taken during training: loss over all, greedy captions of some, two samples."""
-        stores = list(self.open_split("val").values())
+        stores = self.monitored()
         loss = self.mean_loss(model, *stores)
         everyone = [(store, number) for store in stores for number in range(len(store))]
         count = min(self.recipe.training.evaluate_sentences, len(everyone))
