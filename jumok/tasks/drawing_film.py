@@ -52,7 +52,8 @@ class DrawingCamera:
         with one_thread_for(len(self.ids), model):
             with observe(model) as record:
                 model.features(self.batch.to(model.device))
-            drawings = [found[0] for found in task.draw(model, self.ids, options=self.options)]
+            seeds = [self.options.seed] * len(self.ids)
+            drawings = [found[0] for found in task.draw(model, self.ids, options=self.options, seeds=seeds)]
         pixels = task.pixels(drawings)
         shots = []
         for row, ids in enumerate(self.ids):

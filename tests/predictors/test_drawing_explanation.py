@@ -24,7 +24,7 @@ def drawer(drawer_run):
     with torch.no_grad():  # hardly trained: let it look sharply
         for path, weights in found.model.named_parameters():
             if "query" in path and weights.dim() == 2:
-                weights.mul_(8.0)
+                weights.mul_(3.0)
     return found
 
 
