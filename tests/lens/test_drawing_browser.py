@@ -54,7 +54,7 @@ def test_at_rest_the_drawing_is_plain_and_words_have_their_shares(visit, found):
     assert cells_of(tab) is None
     notes = [float(one) for one in tab.locator("#caption small").all_text_contents()]
     assert notes == pytest.approx((100 * mean[:FIRST]).tolist(), abs=0.5)
-    shares = tab.locator("#pointed [data-part]").evaluate_all("all => all.map((one) => Number(one.dataset.share))")
+    shares = tab.locator("#pointed [data-share]").evaluate_all("all => all.map((one) => Number(one.dataset.share))")
     words, marks, cells = found.shares()
     assert shares == pytest.approx([sum(words), cells, marks], abs=1e-6)
     assert "guidance 3" in tab.locator("#remark").inner_text()

@@ -67,7 +67,8 @@ function start({ words: opensWithWords, ...data }, arrays) {
     showTab(panels, settings.tab, true);
   };
   const point = () => {
-    const { selection, pointed, pinned, pinnedKey, settings: { written, tab } } = state, { first } = partsOf(selection);
+    const { selection, pointed, pinned, pinnedKey, settings: { written, tab } } = state;
+    const { first } = partsOf(selection);
     const isCell = pointed?.side === "query", isWord = pointed?.side === "key" && pointed.place < first;
     const cellOf = (key) => (key !== null && key >= first ? key - first : null);
     const cell = isCell ? pointed.place : isWord || !pointed ? null : cellOf(pointed.place);
@@ -188,7 +189,9 @@ function scaleOf({ pointed, weights, isCell, isWord, among }) {
   const most = percent(largestOf(weights));
   if (isCell && !largestOf(weights)) return say("No cell was drawn before this one: it looks at the text alone.");
   if (isCell) return say("The brightest earlier cell has {most} of this cell's attention.", { most });
-  if (isWord && among === "words") return say("The brightest cell gave this word {most} of its attention to words.", { most });
+  if (isWord && among === "words") {
+    return say("The brightest cell gave this word {most} of its attention to words.", { most });
+  }
   return say("The brightest cell gave it {most} of its attention.", { most });
 }
 

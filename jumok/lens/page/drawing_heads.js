@@ -1,4 +1,4 @@
-// All heads of a drawer over the grid: from the cell or the word that is pointed at, else how much cells look at words.
+// All heads of a drawer over the grid: of the cell or word that is pointed at, else how much cells look at words.
 import { cellsLookedAt, cellsLookingAt, partsOf, reachOf, sumOf } from "./drawing_weights.js";
 import { decimal, percent } from "./formats.js";
 import { columnsFor, Heads } from "./heads.js";

@@ -1,4 +1,4 @@
-// The drawing in its grid: cells light up by weight, those that come later are faded, numbers stand in them on request.
+// The drawing in its grid: cells light up by weight, later ones are faded, numbers stand in them on request.
 import { make } from "./elements.js";
 import { Patches } from "./patches.js";
 

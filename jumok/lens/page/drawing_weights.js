@@ -21,7 +21,7 @@ export function sumOf(weights, places) {
   return places.reduce((sum, place) => sum + weights[place], 0);
 }
 
-// How much each cell looked at a key (a word or an earlier cell); among: "words" counts only what a cell gave to words.
+// How much each cell looked at a key, a word or an earlier cell; among: "words" counts only what it gave to words.
 export function cellsLookingAt(selection, key, among) {
   const { matrix } = selection, found = columnOf(matrix, key), { words } = partsOf(selection);
   if (among !== "words" || !words.includes(key)) return found;

@@ -10,7 +10,8 @@ import { goalInLine, makeWord } from "./words.js";
 export class DrawingWords {
   // point(place or null) and pin(place or null) are told what the viewer does.
   constructor(host, { point, pin }) {
-    this.list = make("div", { class: "words caption-words text-words", role: "listbox", "aria-orientation": "horizontal" });
+    const role = { role: "listbox", "aria-orientation": "horizontal" };
+    this.list = make("div", { class: "words caption-words text-words", ...role });
     host.append(this.list);
     this.list.addEventListener("pointerleave", () => point(null));
     listenToPlaces(this.list, {

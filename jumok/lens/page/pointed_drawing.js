@@ -48,10 +48,11 @@ function lookedAtTold(selection, place) {
 
 function wordTold(selection, place, among) {
   const { keys, matrix } = selection, cells = cellRows(selection, cellsLookingAt(selection, place, among));
+  const share = percent(meanRow(matrix)[place]);
   const counted = among === "words" && partsOf(selection).words.includes(place);
   return [
     make("h2", { class: "pointed-name", text: keys[place].shown }),
-    make("p", { class: "likely", text: say("{share} of all cells' attention", { share: percent(meanRow(matrix)[place]) }) }),
+    make("p", { class: "likely", text: say("{share} of all cells' attention", { share }) }),
     make("h3", { text: counted ? say("cells that looked at it, of what they gave to words (row, column)")
       : say("cells that looked at it (row, column)") }),
     bars(cells, "weights", cells[0]?.[1]),
@@ -69,15 +70,18 @@ function heading(selection, cell) {
 
 // One bar: how much went to words, to earlier cells, to the marks around the text.
 function divided(selection, row) {
-  const parts = partsOf(selection), all = ["words", "cells", "marks"].map((name) => [name, sumOf(row, parts[name])]);
-  const names = { words: say("words"), cells: say("earlier cells"), marks: say("marks") };
+  const { words, cells, marks } = partsOf(selection);
   const title = say("Marks stand around the text and before the image; heads with nothing to do rest on them");
+  const all = [
+    { own: "on-words", name: say("words"), share: sumOf(row, words) },
+    { own: "on-cells", name: say("earlier cells"), share: sumOf(row, cells) },
+    { own: "on-marks", name: say("marks"), share: sumOf(row, marks), title },
+  ];
   return [
     make("div", { class: "divided", "aria-hidden": "true" },
-      ...all.map(([name, share]) => make("span", { class: `on-${name}`, style: `width: ${100 * share}%` }))),
-    make("p", { class: "divided-told" }, ...all.map(([name, share]) => make("span", {
-      class: `on-${name}`, "data-part": name, "data-share": share, text: `${names[name]} ${percent(share, 0)}`,
-      ...(name === "marks" ? explained(title) : {}),
+      ...all.map(({ own, share }) => make("span", { class: own, style: `width: ${100 * share}%` }))),
+    make("p", { class: "divided-told" }, ...all.map(({ own, name, share, title: told = "" }) => make("span", {
+      class: own, "data-share": share, text: `${name} ${percent(share, 0)}`, ...explained(told),
     }))),
   ];
 }
@@ -95,7 +99,8 @@ function rivalsOf({ token, probability, rivals }) {
 // The cells of the largest weights, each cut out of the image.
 function cellRows(selection, weights) {
   const { queries } = selection, grid = gridOf({ ...selection, keys: queries });
-  const found = ranked(queries.map(({ label }, cell) => [[cutOut(cell, grid), label.replace(",", ", ")], weights[cell]]));
+  const found = ranked(queries.map(({ label }, cell) => (
+    [[cutOut(cell, grid), label.replace(",", ", ")], weights[cell]])));
   return found.filter(([, weight]) => weight > 0).slice(0, CELLS);
 }
 
