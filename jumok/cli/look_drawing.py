@@ -39,9 +39,7 @@ def show(explanation: "DrawingExplanation", wanted: Wanted, *, name: str = "") -
     from jumok import api
 
     which = {"layer": wanted.layer, "head": wanted.head}
-    api.alignment_of(
-        explanation.record, kind=wanted.kind, **which
-    )  # what is not there is refused before anything is said
+    found = api.alignment_of(explanation.record, kind=wanted.kind, **which)  # first: what is not there is refused
     if wanted.as_json:
         typer.echo(json.dumps(({"run": name} if name else {}) | explanation.to_dict(**which), ensure_ascii=False))
         return
@@ -51,12 +49,12 @@ def show(explanation: "DrawingExplanation", wanted: Wanted, *, name: str = "") -
     console.print(one_line(explanation.text), soft_wrap=True)
     if wanted.png is not None:
         explanation.save_png(wanted.png, **which)
-        say(f"{explanation.title(**which)}: {wanted.png}")
+        say(f"{found.title}: {wanted.png}")
     elif not wanted.page:
         if console.is_terminal:
-            console.print(api.ImageBlocks([explanation.pixels], [""], console.height // 2))
+            console.print(api.ImageBlocks([explanation.pixels], [""], console.height))
         shares = explanation.shares(**which)
         words, cells, marks = (f"{share:.0%}" for share in (sum(shares.words), shares.cells, shares.marks))
         say(f"cells looked at words {words}, at earlier cells {cells}, at start, end and begin {marks}")
-        say(f"{explanation.title(**which)}; below each its share of all attention\n")
+        say(f"which cells looked at each word, below it its share of all attention ({found.title})\n")
         console.print(explanation.draw_words(**which, colour=console.is_terminal), soft_wrap=True)

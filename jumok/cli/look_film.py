@@ -55,7 +55,7 @@ def _tell(film: "Film", *, layer: int | None, head: int | None) -> None:
     if last.image:
         found = api.word_heat_of(last.record, layer=layer, head=head, pixels=last.pixels, caption=last.reference)
     if last.drawing and console.is_terminal:
-        console.print(api.ImageBlocks([last.drawn], [""], console.height // 2))
+        console.print(api.ImageBlocks([last.drawn], [""], console.height))
     say(f"\nstep {film.frames[-1].step:,}, {found.title}\n")
     console.print(found.draw(colour=console.is_terminal), soft_wrap=True)
     if (count := len(film.frames[-1].shots)) > 1 and last.image:
