@@ -13,6 +13,7 @@ from jumok.config import SeriesData
 from jumok.data.series.dates import microseconds, parse_date
 from jumok.data.series.new_table import NewTable
 from jumok.data.series.steps import calendar_features, next_dates
+from jumok.data.series.values import refuse_too_large
 from jumok.errors import ConfigError, DataError, counted, did_you_mean
 from jumok.predictors.base import Notice, Warn
 
@@ -54,6 +55,7 @@ def find_starts(
         if np.isnan(store.values[first:end, : len(data.targets)]).all():
             empty.append(number)
             continue
+        refuse_too_large(store, number, first, end, data)
         starts.append(Start(number, first, end, behind, *_ahead(table, data, number, begin, end, behind, steps)))
     if empty:
         name = store.names[empty[0]] or "the table"

@@ -84,7 +84,9 @@ def look_at_columns(path: Path) -> Looks:
         there = [cell for cell in column if not is_missing(cell)]
         if _are_dates(there, table.names[number], table.path):
             looks.dates.append(number)
-        elif sum(map(is_number, there)) >= NEARLY_ALL * max(len(there), 1):
+        elif sum(is_number(cell, decimal_comma=table.decimal_comma) for cell in there) >= NEARLY_ALL * max(
+            len(there), 1
+        ):
             looks.numbers.append(number)
         elif _are_names(there):
             looks.names.append(number)
@@ -103,7 +105,7 @@ def _are_dates(cells: list[str], name: str, path: Path) -> bool:
         return False
     reader = DateReader(name)
     try:
-        reader.read([cell.encode() for cell in cells], range(len(cells)), path)
+        reader.read([cell.encode("utf-8", "replace") for cell in cells], range(len(cells)), path)
     except DataError:
         return False
     return reader.kind == "date" or bool(STEPS.fullmatch(name) or DATES.fullmatch(name))
