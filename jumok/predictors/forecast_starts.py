@@ -61,8 +61,13 @@ def find_starts(
         name = store.names[empty[0]] or "the table"
         until = f" up to {at}" if at else ""
         if not starts:
+            if at:
+                raise DataError(
+                    f"{name} has no value among the {data.look_back} steps up to {at}, and a forecast is made of them; choose "
+                    "a later --at, or give a table with earlier values"
+                )
             raise DataError(
-                f"{name} has no value{until} among its last {data.look_back} steps, and a forecast is made of them; "
+                f"{name} has no value among its last {data.look_back} steps, and a forecast is made of them; "
                 f"give a table with values of {', '.join(map(str, data.targets[:8]))}"
             )
         warn(
@@ -96,6 +101,8 @@ def _chosen(table: NewTable, wanted: Sequence[str], last: int | None) -> list[in
         if begins or name not in found:
             found[name] = number
     for name in wanted:
+        if name not in found and list(found) == [""]:
+            raise DataError(f"--series {name}: the table has one series, without a name; leave --series out")
         if name not in found:
             raise DataError(f"the table has no series '{name}'; {did_you_mean(name, list(found)[:1000])}")
     return [found[name] for name in dict.fromkeys(wanted)] if wanted else list(found.values())
