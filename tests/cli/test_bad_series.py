@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import tempfile
 
 import numpy as np
 import pytest
@@ -70,6 +71,7 @@ def joined(some):
 
 
 PLAIN = joined(lines())
+LATER = [f"{np.datetime64('2020-03-06T00') + hour},1.5,2.5" for hour in range(2000)]
 TWICE = joined([*lines(), lines()[-1].split(",")[0] + ",1,2"])
 
 
@@ -314,6 +316,15 @@ def test_a_full_disk(run, disk, tmp_path):  # noqa: F811
         f"jumok: --csv {place / 'f.csv'} cannot be written: No space left on device; choose another file"
     ]
     assert list(place.iterdir()) == [], "half a table is no table"
+
+
+def test_a_full_disk_of_temporary_files(run, disk, tmp_path, monkeypatch):  # noqa: F811
+    place = disk("8k")
+    monkeypatch.setattr(tempfile, "tempdir", str(place))
+    told = f"the folder of temporary files, {place}, cannot be written (No space left on device); free some space there"
+    assert told in refused(jumok("forecast", run, put(tmp_path, "t.csv", joined(lines() + LATER))))
+    assert told in refused(jumok("forecast", run, stdin=joined(lines() + LATER)))
+    assert list(place.iterdir()) == []
 
 
 @settings(
