@@ -327,7 +327,7 @@ def test_a_full_disk_of_temporary_files(run, disk, tmp_path, monkeypatch):  # no
 
 
 @settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None, max_examples=150
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None, max_examples=120
 )
 @given(st.data())
 def test_whatever_happens_to_a_table_it_is_read_or_refused(forecaster, tmp_path, data):
