@@ -321,20 +321,28 @@ def evaluate(
     checkpoint: str = "best",
     options: "DecodingConfig | None" = None,
     beam: int | None = None,
+    read: "str | Path | AnyPredictor" = "",
+    drawings: int | None = None,
     progress: "ScoringProgress" = lambda label, done, total: None,
 ) -> dict[str, dict[str, Any]]:
-    """Return the scores of each corpus of a split, or of files of one's own, by label; to chooses a target language."""
+    """Return the scores of each corpus of a split, or of files of one's own, by label; to chooses a target language.
+
+    read and drawings are for a run that draws: the captioner or image classifier that says what it sees in so many
+    drawings of each corpus.
+    """
     from jumok.runs.loading import add_data_folder
+    from jumok.workflows.read_drawings import Drawer, evaluate_drawer, refuse_reading
 
     predictor = load(run, to=to, checkpoint=checkpoint) if isinstance(run, str | Path) else run
     add_data_folder(predictor, data)
-    return predictor.evaluate(
-        split,
-        source=Path(source) if source else None,
-        target=Path(target) if target else None,
-        options=(options or predictor.options).changed({"beam": beam}),
-        progress=progress,
-    )
+    files = {"source": Path(source) if source else None, "target": Path(target) if target else None}
+    options = (options or predictor.options).changed({"beam": beam})
+    if isinstance(predictor, Drawer):
+        return evaluate_drawer(
+            predictor, split, **files, options=options, read=read, drawings=drawings, progress=progress
+        )
+    refuse_reading(predictor, read, drawings)
+    return predictor.evaluate(split, **files, options=options, progress=progress)
 
 
 def open_film(run: str | Path) -> "Film":

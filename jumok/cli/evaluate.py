@@ -26,13 +26,16 @@ def evaluate(
     checkpoint: str = typer.Option("best", "--checkpoint", help="best, last or step-N."),
     engine: str = typer.Option("", "--engine", help="jumok or ctranslate2; by default what the folder is for."),
     int8: bool = typer.Option(False, "--int8", help="Weights of 8 bits, by CTranslate2: faster, nearly as good."),
+    read: str = typer.Option("", "--read", help="A drawer: the captioner or image classifier that reads its drawings."),
+    drawings: int | None = typer.Option(None, "--drawings", min=1, help="A drawer: drawings of each corpus; 200."),
     as_json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
     """Score a run on held-out data.
 
     A translator by BLEU, chrF, exact match and loss, by length of the source; a language model by loss, perplexity,
     bits per byte and bits per character; a classifier by accuracy, macro-F1 and confusions, beside the commonest class
-    and an n-gram baseline; a forecaster by MSE, MAE, MASE and others, beside floors on the same windows.
+    and an n-gram baseline; a forecaster by MSE, MAE, MASE and others, beside floors on the same windows; a drawer by what
+    another run reads in its drawings, beside real images and reconstructions.
 
     Example: [bold]jumok evaluate runs/multi30k-en-de --split val --beam 5[/bold]
     """
@@ -48,6 +51,8 @@ def evaluate(
             target=target,
             data=data,
             options=predictor.options.changed(decoding_given(context)),
+            read=read,
+            drawings=drawings,
             progress=lambda label, done, total: advance(done),
         )
     if as_json:

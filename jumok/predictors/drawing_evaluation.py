@@ -70,6 +70,9 @@ def score_drawings(
     drawn = draw_prompts(task, model, prompts.texts, options=chosen, progress=progress)
     return {
         **task.metrics(model, store),
+        "images": len(store),
+        "captions": len(store.captions),
+        "broken": store.images.broken,
         "decoding": chosen.model_dump(),
         **score_drawn(task, store, prompts, drawn, reader=reader),
     }
@@ -105,7 +108,7 @@ def score_drawn(
         return scores | {"reader_note": NO_READER}
     return scores | {
         "reader": reader.name,
-        "read": read_all(reader, sets, prompts.texts),
+        "read": read_all(reader, sets, prompts.texts, withheld=task.data.withhold),
         "frechet": frechet(reader, store, sets, prompts.numbers),
     }
 
@@ -115,12 +118,14 @@ def recoded(task: TextToImage, store: CaptionStore, numbers: NDArray[np.int64]) 
     return decode(task.codes, task.tokens_of(store)[numbers])
 
 
-def read_all(reader: DrawingReader, sets: dict[str, Pixels], prompts: Sequence[str]) -> dict[str, Scores]:
+def read_all(
+    reader: DrawingReader, sets: dict[str, Pixels], prompts: Sequence[str], *, withheld: bool = False
+) -> dict[str, Scores]:
     """Return the reader's scores of each set of images; drawings read for other prompts are the floor."""
     read = {name: reader.read(pixels) for name, pixels in sets.items()}
-    found = {name: reader.score(texts, prompts) for name, texts in read.items()}
+    found = {name: reader.score(texts, prompts, withheld=withheld) for name, texts in read.items()}
     others = [read["drawings"][number] for number in floor_order(len(prompts))]
-    return found | {"drawings of other prompts": reader.score(others, prompts)}
+    return found | {"drawings of other prompts": reader.score(others, prompts, withheld=withheld)}
 
 
 def frechet(reader: DrawingReader, store: CaptionStore, sets: dict[str, Pixels], numbers: NDArray[np.int64]) -> Scores:
