@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 if TYPE_CHECKING:
     from jumok.config import DecodingConfig
     from jumok.lens.caption_page import make_caption_page
+    from jumok.lens.drawing_blocks import ImageBlocks
     from jumok.lens.figure import check_can_draw
     from jumok.lens.film import Film
     from jumok.lens.film_page import make_film_page
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from jumok.predictors.caption_explanation import CaptionExplanation, WordHeat, word_heat_of
     from jumok.predictors.captioner import CaptionWriter
     from jumok.predictors.classifier import Classifier, Verdict
+    from jumok.predictors.drawer import Drawer
+    from jumok.predictors.drawn import Drawings, Drawn, check_reader
     from jumok.predictors.explaining import Look
     from jumok.predictors.explanation import Explanation, HeadWorth, TokenChoice, TokenWorth
     from jumok.predictors.filler import Filler, Filling
@@ -72,6 +75,9 @@ __all__ = [
     "CheckReport",
     "Classifier",
     "Comparison",
+    "Drawer",
+    "Drawings",
+    "Drawn",
     "EvaluationReport",
     "Explanation",
     "Filler",
@@ -84,6 +90,7 @@ __all__ = [
     "ForecastResult",
     "Forecasts",
     "HeadWorth",
+    "ImageBlocks",
     "ImageClassifier",
     "ImageExplanation",
     "Job",
@@ -106,6 +113,7 @@ __all__ = [
     "alignment_of",
     "check",
     "check_can_draw",
+    "check_reader",
     "compare",
     "evaluate",
     "export_model",
@@ -135,6 +143,7 @@ __all__ = [
 # Where a name is at home that only passes through here.
 _HOMES = {
     "jumok.lens.caption_page": ("make_caption_page",),
+    "jumok.lens.drawing_blocks": ("ImageBlocks",),
     "jumok.lens.figure": ("check_can_draw",),
     "jumok.lens.film": ("Film",),
     "jumok.lens.film_page": ("make_film_page",),
@@ -147,6 +156,8 @@ _HOMES = {
     "jumok.predictors.caption_explanation": ("CaptionExplanation", "WordHeat", "word_heat_of"),
     "jumok.predictors.captioner": ("CaptionWriter",),
     "jumok.predictors.classifier": ("Classifier", "Verdict"),
+    "jumok.predictors.drawer": ("Drawer",),
+    "jumok.predictors.drawn": ("Drawings", "Drawn", "check_reader"),
     "jumok.predictors.explaining": ("Look",),
     "jumok.predictors.explanation": ("Explanation", "HeadWorth", "TokenChoice", "TokenWorth"),
     "jumok.predictors.filler": ("Filler", "Filling"),
