@@ -341,8 +341,9 @@ def evaluate(
     read and drawings are for a run that draws: the captioner or image classifier that says what it sees in so many
     drawings of each corpus.
     """
+    from jumok.predictors.drawer import Drawer
     from jumok.runs.loading import add_data_folder
-    from jumok.workflows.read_drawings import Drawer, evaluate_drawer, refuse_reading
+    from jumok.workflows.read_drawings import evaluate_drawer, refuse_reading
 
     predictor = load(run, to=to, checkpoint=checkpoint) if isinstance(run, str | Path) else run
     add_data_folder(predictor, data)

@@ -32,12 +32,25 @@ def evaluate(
 ) -> None:
     """Score a run on held-out data.
 
-    A translator by BLEU, chrF, exact match and loss, by length of the source; a language model by loss, perplexity,
-    bits per byte and bits per character; a classifier by accuracy, macro-F1 and confusions, beside the commonest class
-    and an n-gram baseline; a forecaster by MSE, MAE, MASE and others, beside floors on the same windows; a drawer by what
-    another run reads in its drawings, beside real images and reconstructions.
+    Translator: BLEU, chrF, exact match and loss, by length of the source.
+
+    Captioner: CIDEr-D, BLEU-1 to 4 and ROUGE-L, beside one caption for all images, that of the nearest image, and people's.
+
+    Language model: loss, perplexity, bits per byte and per character; of BERT, the masked tokens found.
+
+    Classifier: accuracy, macro-F1 and confusions, beside the commonest class and an n-gram baseline.
+
+    Forecaster: MSE, MAE, MASE (of spread pinball, CRPS, coverage; of paths ADE, FDE), by step ahead, beside repeating the last value, the last season, drift and ridge on the same windows; whether it is better than they are, and whether it copies.
+
+    Drawer: loss and bits per code; what another run (--read) sees in its drawings, beside real images, their reconstructions and drawings of other prompts; the nearest training images; the Fréchet distance on that run's features.
 
     Example: [bold]jumok evaluate runs/multi30k-en-de --split val --beam 5[/bold]
+
+    Example: [bold]jumok evaluate runs/flickr8k-attend --split test --data flickr8k[/bold] (a captioner)
+
+    Example: [bold]jumok evaluate runs/etth1-forecaster --source newer.csv[/bold] (a forecaster, on a table of your own)
+
+    Example: [bold]jumok evaluate runs/mnist-dalle --read runs/mnist-cnn --drawings 500[/bold] (a drawer)
     """
     from jumok import api
     from jumok.catalogue import report_of

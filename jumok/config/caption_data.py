@@ -11,11 +11,12 @@ from jumok.errors import ConfigError
 
 
 class CaptionFiles(DataFile):
-    """Captions, and where the images are that they describe."""
+    """Captions, and where the images are that they describe; or images, each described by the name of its class."""
 
     file: str = Field(
         description="captions: a .csv, .tsv, .jsonl or .parquet table, COCO's or Karpathy's .json, Flickr8k's own text "
-        "file, or a .json of lists by the images' names or in their order (.gz allowed)"
+        "file, or a .json of lists by the images' names or in their order (.gz allowed); or images whose class is their "
+        "caption: a folder of class folders, an .npz, IDX (MNIST), a .bin batch (CIFAR)"
     )
     images: str = Field(
         "",
@@ -26,6 +27,7 @@ class CaptionFiles(DataFile):
         1,
         description="a table's column of captions, or a key in .json, whose values may be lists; a list of columns: all of them",
     )
+    labels_file: str = Field("", description="IDX: the file of classes; '' = the same name with labels-idx1")
     split_column: int | str = Field("", description="a table's column of the split that a row belongs to; '' = none")
     split: str = Field(
         "",

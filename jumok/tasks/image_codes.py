@@ -4,23 +4,19 @@ training   images → ImageBatch → ImageCoder.recode → difference from what 
 answering  pixels → codes (h, w) → pixels
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from pathlib import Path
-from typing import Self
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from jumok.config import CaptionData, CodesModelConfig, TrainingConfig
+from jumok.config import CaptionData, CodesModelConfig
 from jumok.config.recipe import Recipe
-from jumok.data.corpora import ProgressCallback
 from jumok.data.images.decode import Pixels
 from jumok.data.images.image_only_corpora import ImageOnlyCorpora
 from jumok.data.images.image_store import ImageStore
-from jumok.data.text.tokenizer import Tokenizer
 from jumok.errors import ConfigError
 from jumok.evaluation.image_likeness import code_use, psnr, ssim
 from jumok.nn.batch import ImageBatch
@@ -43,6 +39,7 @@ class ImageCoding(Task[ImageCoder, ImageBatch, ImageStore]):
     """The task of saying images in codes."""
 
     Data = CaptionData
+    Corpora = ImageOnlyCorpora
     unit = "images"
     scores: Mapping[str, Direction] = {
         "loss": "smaller",
@@ -52,24 +49,6 @@ class ImageCoding(Task[ImageCoder, ImageBatch, ImageStore]):
         "bits": "smaller",
     }
     corpora: ImageOnlyCorpora
-
-    def __init__(self, recipe: Recipe, corpora: ImageOnlyCorpora) -> None:
-        self.recipe, self.corpora = recipe, corpora
-
-    @classmethod
-    def open(
-        cls,
-        recipe: Recipe,
-        folders: Sequence[Path],
-        *,
-        tokenizers: Mapping[str, Tokenizer] | None = None,
-        progress: ProgressCallback = lambda what, done: None,
-    ) -> Self:
-        """Return the task of a recipe; its images are decoded when needed."""
-        assert isinstance(recipe.data, CaptionData)
-        if recipe.training.batch_tokens != TrainingConfig().batch_tokens:
-            raise ConfigError("training.batch_tokens is for text; set training.batch_size, in images")
-        return cls(recipe, ImageOnlyCorpora(recipe.data, folders, progress))
 
     @property
     def data(self) -> CaptionData:
@@ -85,17 +64,18 @@ class ImageCoding(Task[ImageCoder, ImageBatch, ImageStore]):
 
     def notes(self) -> list[str]:
         """Return what a user should know of the data before a run, one line each."""
+        _ = self.corpora.train  # what cannot be decoded is known then
         return list(self.corpora.notes)
 
     def complete(self, recipe: Recipe) -> Recipe:
         """Return the recipe with the size and channels of the data, and how its pixels are normalised."""
         size, channels = self.corpora.image_shape
-        train = self.corpora.train
+        full = recipe.with_sizes(image_size=size, channels=channels)
+        train = self.corpora.train  # decoded now: what does not fit has been told
         mean, deviation = self.data.mean or train.mean, self.data.deviation or train.deviation
         for name, values in (("mean", mean), ("deviation", deviation)):
             if len(values) != channels:
                 raise ConfigError(f"data.{name} has {len(values)} numbers for {channels} channels")
-        full = recipe.with_sizes(image_size=size, channels=channels)
         known = {"size": size, "channels": channels, "mean": mean, "deviation": deviation}
         self.corpora.data = self.data.model_copy(update=known)
         self.recipe = replace(full, data=self.corpora.data)

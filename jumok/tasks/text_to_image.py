@@ -74,9 +74,6 @@ class TextToImage(Task[Draws, DrawingBatch, CaptionStore]):
     scores: Mapping[str, Direction] = {"loss": "smaller", "bits": "smaller", "text_loss": "smaller"}
     corpora: CaptionCorpora
 
-    def __init__(self, recipe: Recipe, corpora: CaptionCorpora) -> None:
-        self.recipe, self.corpora = recipe, corpora
-
     @classmethod
     def open(
         cls,

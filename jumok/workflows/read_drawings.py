@@ -55,10 +55,10 @@ def find_reader(drawer: Drawer, read: str | Path | AnyPredictor = "") -> Drawing
     if isinstance(read, Predictor):
         return reader_of(read)
     if str(read):
-        return reader_of(load_run(Predictor, read))  # type: ignore[type-abstract]
+        return reader_of(load_run(Predictor, read))
     data = drawer.task.data
     if data.set == "shapes" and data.captions == "relations" and SCENE_READER in SHIPPED:
-        return reader_of(load_run(Predictor, SCENE_READER))  # type: ignore[type-abstract]
+        return reader_of(load_run(Predictor, SCENE_READER))
     return None
 
 

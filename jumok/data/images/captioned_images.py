@@ -32,15 +32,21 @@ class CaptionedImages:
     wanted_size: int = 0  # what a pretrained component sees: the size where data.size is 0
     wanted_channels: int = 0  # the same of data.channels
 
-    def __init__(self, data: CaptionData, find: Callable[[str], Path], progress: ProgressCallback) -> None:
-        """Take files from where find says; nothing is read before it is needed."""
-        self.data, self.find = data, find
+    def __init__(
+        self, data: CaptionData, find: Callable[[str], Path], progress: ProgressCallback, *, captions: bool = True
+    ) -> None:
+        """Take files from where find says; nothing is read before it is needed. captions: whether they are needed."""
+        self.data, self.find, self.captions = data, find, captions
         self.notes: list[str] = []  # what a user should know of what has been opened
         self._read: dict[str, CaptionListing] = {}
         self._decoded = DecodedImages(data.fit, progress)
         if data.set and data.set not in SETS:
             raise ConfigError(f"data.set = '{data.set}' is no set of captions; {did_you_mean(data.set, SETS)}")
         if bool(data.set) == bool(data.train):
+            if not captions:
+                raise ConfigError(
+                    '[data] needs either set = "shapes" (built in) or train = "…" (a folder of images, an .npz, …)'
+                )
             raise ConfigError(
                 '[data] needs either set = "shapes" (built in) or train = { file = "…", images = "…" } (captions, and '
                 "where their images are)"
@@ -77,7 +83,7 @@ class CaptionedImages:
         """Return what a file holds; it is read once."""
         key = file.model_dump_json()
         if key not in self._read:
-            self._read[key] = read_captions(file, self.find)
+            self._read[key] = read_captions(file, self.find, needed=self.captions)
             self.tell(*self._read[key].notes)
         return self._read[key]
 

@@ -251,7 +251,7 @@ def test_sizes_that_are_not_given(files):
     data = {"train": train, "val": val, "size": 0}
     assert corpora(folder, data).image_shape == (6, 3), "the smaller side of the first image"
     seen = corpora(folder, data)
-    seen.wanted_size, seen.wanted_channels = 13, 1
+    seen.images.wanted_size, seen.images.wanted_channels = 13, 1
     assert seen.image_shape == (13, 1), "what a pretrained encoder sees"
     asked = corpora(folder, data | {"size": 5})
     asked.wanted_size = 13
