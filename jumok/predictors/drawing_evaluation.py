@@ -15,7 +15,7 @@ from jumok.data.images.caption_store import CaptionStore
 from jumok.data.images.decode import Pixels
 from jumok.errors import ConfigError, DataError
 from jumok.evaluation.frechet import frechet_distance
-from jumok.evaluation.nearest_images import Nearest, nearer_than, nearest_images
+from jumok.evaluation.nearest_images import TrainingImages, nearer_than
 from jumok.evaluation.round_trip import floor_order
 from jumok.predictors.base import Advance, ignore_progress
 from jumok.predictors.drawing_readers import DrawingReader
@@ -59,6 +59,7 @@ def score_drawings(
     *,
     options: DecodingConfig,
     reader: DrawingReader | None = None,
+    train: TrainingImages | None = None,
     drawings: int = DRAWINGS,
     progress: Advance = ignore_progress,
 ) -> Scores:
@@ -74,7 +75,7 @@ def score_drawings(
         "captions": len(store.captions),
         "broken": store.images.broken,
         "decoding": chosen.model_dump(),
-        **score_drawn(task, store, prompts, drawn, reader=reader),
+        **score_drawn(task, store, prompts, drawn, reader=reader, train=train),
     }
 
 
@@ -98,12 +99,21 @@ def draw_prompts(
 
 
 def score_drawn(
-    task: TextToImage, store: CaptionStore, prompts: Prompts, drawn: Pixels, *, reader: DrawingReader | None
+    task: TextToImage,
+    store: CaptionStore,
+    prompts: Prompts,
+    drawn: Pixels,
+    *,
+    reader: DrawingReader | None = None,
+    train: TrainingImages | None = None,
 ) -> Scores:
-    """Return the scores of drawings (n, S, S, C) of some prompts, beside those of the prompts' own images."""
+    """Return the scores of drawings (n, S, S, C) of some prompts, beside those of the prompts' own images.
+
+    Without a reader, or without training images, a note says what is not known.
+    """
     real = np.asarray(store.images.pixels[prompts.numbers])
     sets = {"drawings": drawn, "real images": real, "reconstructions": recoded(task, store, prompts.numbers)}
-    scores: Scores = {"drawings": len(drawn), "copied": copied(task, sets)}
+    scores: Scores = {"drawings": len(drawn), "copied": {"note": NO_TRAIN} if train is None else copied(train, sets)}
     if reader is None:
         return scores | {"reader_note": NO_READER}
     return scores | {
@@ -139,28 +149,23 @@ def frechet(reader: DrawingReader, store: CaptionStore, sets: dict[str, Pixels],
     return {"features": wanted.shape[1], "images": len(numbers), "others": len(others), "distances": distances}
 
 
-def nearest_training(task: TextToImage, pixels: Pixels) -> tuple[Nearest, Pixels]:
-    """Return the nearest training image of each image (n, S, S, C): its number, its distance, and its pixels."""
-    train = task.corpora.train.images.pixels
-    found = nearest_images(pixels, train)
-    return found, np.asarray(train[found.numbers])
+def training_images(task: TextToImage) -> TrainingImages | None:
+    """Return a run's training images, to look for the nearest; None where their files are gone."""
+    try:
+        return TrainingImages(task.corpora.train.images.pixels)
+    except DataError:
+        return None
 
 
-def copied(task: TextToImage, sets: dict[str, Pixels]) -> Scores:
+def copied(train: TrainingImages, sets: dict[str, Pixels]) -> Scores:
     """Return how far the nearest training image is from the images of each set.
 
-    Of drawings, also the share that is nearer than 99 % of the reconstructions are: codes smooth an image, and a smoother
-    image is nearer to any other, so that real images would be no fair yardstick of drawings.
+    Of drawings, also the share that is nearer than 99 % of the real images are, and of their reconstructions: codes smooth
+    an image, and a smoother image is nearer to any other, so that these are the fairer yardstick.
     """
-    try:
-        train = task.corpora.train.images.pixels
-    except DataError:
-        return {"note": NO_TRAIN}
-    together = nearest_images(np.concatenate(list(sets.values())), train).distances
-    ends = np.cumsum([len(pixels) for pixels in sets.values()])[:-1]
-    distances = dict(zip(sets, np.split(together, ends), strict=True))
+    distances = {name: train.nearest(pixels).distances for name, pixels in sets.items()}
     return {
-        "training_images": len(train),
+        "training_images": len(train.pixels),
         "median": {name: float(np.median(found)) for name, found in distances.items()},
         "least": {name: float(found.min()) for name, found in distances.items()},
         "nearer_than_real": nearer_than(distances["drawings"], distances["real images"]),

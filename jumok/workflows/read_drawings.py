@@ -12,7 +12,7 @@ from jumok.config import DecodingConfig
 from jumok.errors import ConfigError
 from jumok.predictors.base import AnyPredictor, Predictor
 from jumok.predictors.drawer import Drawer
-from jumok.predictors.drawing_evaluation import DRAWINGS, score_drawings
+from jumok.predictors.drawing_evaluation import DRAWINGS, score_drawings, training_images
 from jumok.predictors.drawing_readers import DrawingReader, reader_of
 from jumok.runs.loading import load_run
 from jumok.tasks.base import Scores
@@ -36,6 +36,7 @@ def evaluate_drawer(
     reader = find_reader(drawer, read)
     count = DRAWINGS if drawings is None else drawings
     stores = drawer.stores(split, source=source, target=target)
+    train = training_images(drawer.task)
     return {
         label: score_drawings(
             drawer.task,
@@ -43,6 +44,7 @@ def evaluate_drawer(
             store,
             options=options or drawer.options,
             reader=reader,
+            train=train,
             drawings=count,
             progress=partial(_tell, progress, label, min(count, len(store))),
         )
