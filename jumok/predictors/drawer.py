@@ -109,6 +109,7 @@ class Drawer(ModelPredictor[TextToImage, DrawingDecoder[Any], CaptionStore]):
                 ids,
                 options=options,
                 given=[given] * len(texts) if given else None,
+                seeds=[options.seed] * len(texts),
                 progress=progress,
                 watch=None if watch is None else grown,
             )
