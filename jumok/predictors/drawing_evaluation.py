@@ -17,6 +17,7 @@ from jumok.errors import ConfigError, DataError
 from jumok.evaluation.frechet import frechet_distance
 from jumok.evaluation.nearest_images import TrainingImages, nearer_than
 from jumok.evaluation.round_trip import floor_order
+from jumok.nn.threads import one_thread_for
 from jumok.predictors.base import Advance, ignore_progress
 from jumok.predictors.drawing_readers import DrawingReader
 from jumok.tasks.base import Scores
@@ -43,12 +44,16 @@ class Prompts:
     texts: list[str]
 
     @classmethod
-    def spread(cls, store: CaptionStore, count: int) -> "Prompts":
-        """Return the first caption of so many images, evenly spread, or of all."""
+    def spread(cls, store: CaptionStore, count: int, longest: int) -> "Prompts":
+        """Return the first caption of so many images, evenly spread, or of all; none of more tokens than longest."""
         if count < 1:
             raise ConfigError(f"--drawings {count}: must be at least 1")
-        count = min(count, len(store))
-        numbers = np.arange(count, dtype=np.int64) * len(store) // max(count, 1)
+        fitting = np.flatnonzero(store.captions.lengths[store.first[:-1]] <= longest)
+        if not len(fitting):
+            raise DataError(
+                f"no caption can be drawn: all have more than {longest} tokens, the longest that was learnt"
+            )
+        numbers = fitting[np.arange(min(count, len(fitting))) * len(fitting) // min(count, len(fitting))]
         return cls(numbers, [store.texts(number)[0] for number in numbers.tolist()])
 
 
@@ -64,7 +69,7 @@ def score_drawings(
     progress: Advance = ignore_progress,
 ) -> Scores:
     """Return loss and bits of a store's codes, and the scores of one drawing for each of some prompts."""
-    prompts = Prompts.spread(store, drawings)
+    prompts = Prompts.spread(store, drawings, task.model_config.longest_text)
     if reader is not None:
         reader.refuse(prompts.texts)  # before time is spent on drawing
     chosen = options.changed({"sample": True, "n_best": 1})
@@ -87,12 +92,13 @@ def draw_prompts(
     options: DecodingConfig,
     progress: Advance = ignore_progress,
 ) -> Pixels:
-    """Return one drawing of each text, (n, S, S, C); the same text at the same place is drawn by the same random numbers."""
+    """Return one drawing of each text, (n, S, S, C), each by a seed of its own: two runs draw alike by the same ones."""
     ids, found = task.ids(texts), []
     for first in range(0, len(ids), AT_ONCE):
         some = ids[first : first + AT_ONCE]
         changed = options.changed({"seed": options.seed + first})
-        drawn = task.draw(model, some, options=changed)
+        with one_thread_for(len(some), model):
+            drawn = task.draw(model, some, options=changed)
         found.append(task.pixels([drawing for (drawing,) in drawn]))
         progress(len(some))
     return np.concatenate(found)
