@@ -6,17 +6,18 @@ label of a corpus, split, scores → ScoreReport: what a reader found in drawing
 from jumok.errors import counted
 from jumok.evaluation.reports import MOST_CLASSES, ScoreReport, Scores, ScoreTable
 
-SCENE_COLUMNS = {
-    "form": "form",
-    "colour": "colour",
-    "size": "size",
-    "place": "place",
-    "count": "count",
-    "pair": "colour and form",
-    "order": "order",
-    "all_right": "all right",
-    "withheld_pair": "withheld pair",
-    "withheld_order": "withheld order",
+COLUMNS = (
+    "form", "colour", "size", "place", "count", "colour and form", "order", "all right", "withheld pair", "withheld order",
+)  # fmt: skip
+SHARES = (
+    "form", "colour", "size", "place", "count", "pair", "order", "all_right", "withheld_pair", "withheld_order",
+)  # fmt: skip
+# What sets of images are called in tables.
+SETS = {
+    "drawings": "its drawings",
+    "real images": "real images",
+    "reconstructions": "their reconstructions",
+    "drawings of other prompts": "drawings of other prompts",
 }
 
 
@@ -43,7 +44,7 @@ def drawing_report(label: str, split: str, scores: Scores) -> ScoreReport:
     read = scores["read"]
     if "right" in read["drawings"]:
         further = [_class_table(read)] if len(read["drawings"]["by_class"]) <= MOST_CLASSES else []
-        table = ScoreTable(("", "right"), tuple((name, f"{found['right']:.1f}") for name, found in read.items()))
+        table = ScoreTable(("", "right"), tuple((SETS[name], f"{found['right']:.1f}") for name, found in read.items()))
         return ScoreReport(tuple(lines), table, tuple(notes), tuple(further))
     unreadable = read["drawings"]["unreadable"]
     if unreadable:
@@ -53,15 +54,16 @@ def drawing_report(label: str, split: str, scores: Scores) -> ScoreReport:
 
 def _scene_table(read: Scores) -> ScoreTable:
     """Return the shares that were read right in each set of images."""
-    shown = [name for name in SCENE_COLUMNS if name in read["drawings"]]
-    rows = [(name, *(f"{found[column]:.1f}" for column in shown)) for name, found in read.items()]
-    return ScoreTable(("", *(SCENE_COLUMNS[name] for name in shown)), tuple(rows))
+    shown = [name for name in SHARES if name in read["drawings"]]
+    rows = [(SETS[name], *(f"{found[share]:.1f}" for share in shown)) for name, found in read.items()]
+    headings = dict(zip(SHARES, COLUMNS, strict=True))
+    return ScoreTable(("", *(headings[name] for name in shown)), tuple(rows))
 
 
 def _class_table(read: Scores) -> ScoreTable:
     """Return the share of each class that was read right, in each set of images."""
     classes = list(read["drawings"]["by_class"])
-    rows = [(name, *(f"{found['by_class'][label]:.0f}" for label in classes)) for name, found in read.items()]
+    rows = [(SETS[name], *(f"{found['by_class'][label]:.0f}" for label in classes)) for name, found in read.items()]
     return ScoreTable(("right by class", *classes), tuple(rows))
 
 

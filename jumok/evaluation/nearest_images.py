@@ -32,8 +32,7 @@ class TrainingImages:
 
     def __init__(self, pixels: NDArray[Any]) -> None:
         """Take images (N, S, S, C) of 0 to 255; they may be memory-mapped."""
-        if not len(pixels):
-            raise ValueError("there are no training images to compare with")
+        assert len(pixels), "there is something to compare with"
         self.pixels = pixels
         parts = [_blocks(pixels[first : first + CHUNK]) for first in range(0, len(pixels), CHUNK)]
         self._means = np.concatenate([means for means, _ in parts])
@@ -41,10 +40,7 @@ class TrainingImages:
 
     def nearest(self, images: NDArray[Any]) -> Nearest:
         """Return the nearest training images to images (M, S, S, C)."""
-        if images.shape[1:] != self.pixels.shape[1:]:
-            raise ValueError(
-                f"images of shape {images.shape[1:]} are compared with images of shape {self.pixels.shape[1:]}"
-            )
+        assert images.shape[1:] == self.pixels.shape[1:], "all images have one shape"
         means, residues = _blocks(images)
         squares = np.einsum("nd,nd->n", self._means, self._means)
         found = []

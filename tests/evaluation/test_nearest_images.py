@@ -70,10 +70,3 @@ def test_shares_are_of_those_below_a_percentile_of_the_yardstick():
     assert nearer_than(yardstick, yardstick) == pytest.approx(1.0)
     assert nearer_than(np.zeros(7), yardstick) == 100.0
     assert nearer_than(np.full(7, 50.0), yardstick) == 0.0
-
-
-def test_images_of_another_shape_are_refused(train):
-    with pytest.raises(ValueError, match=r"shape \(7, 7, 3\) are compared"):
-        TrainingImages(train).nearest(np.zeros((2, 7, 7, 3), dtype=np.uint8))
-    with pytest.raises(ValueError, match="no training images"):
-        TrainingImages(train[:0])

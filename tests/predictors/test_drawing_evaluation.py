@@ -19,6 +19,7 @@ from jumok.predictors.drawing_evaluation import (
     training_images,
 )
 from jumok.predictors.drawing_readers import ClassReader, SceneReader, reader_of
+from jumok.tasks.image_tokens import decode, encode
 
 PROMPTS = 40
 
@@ -96,7 +97,8 @@ def test_real_images_as_drawings_score_as_real_images(drawer, store, prompts, re
 
 def test_reconstructions_as_drawings_score_as_reconstructions(drawer, store, prompts, reader):
     again = recoded(drawer.task, store, prompts.numbers)
-    assert again.shape == store.images.pixels[prompts.numbers].shape
+    codes = drawer.task.codes
+    assert (again == decode(codes, encode(codes, np.asarray(store.images.pixels[prompts.numbers])))).all()
     found = score_drawn(drawer.task, store, prompts, again, reader=reader)
     assert found["read"]["drawings"] == found["read"]["reconstructions"]
     assert found["copied"] == {"note": NO_TRAIN}
@@ -127,8 +129,9 @@ def test_drawings_depend_on_the_seed_and_not_on_how_many_there_are(drawer, promp
     some = draw_prompts(task, model, prompts.texts[:5], options=options)
     assert (some == draw_prompts(task, model, prompts.texts, options=options)[:5]).all()
     assert (some != draw_prompts(task, model, prompts.texts[:5], options=options.changed({"seed": 9}))).any()
-    alike = draw_prompts(task, model, prompts.texts[:1] * 3, options=options)
+    alike = draw_prompts(task, model, prompts.texts[:1] * (AT_ONCE + 1), options=options)
     assert (alike[0] != alike[1]).any(), "each drawing has random numbers of its own"
+    assert (alike[0] != alike[AT_ONCE]).any()
 
 
 def test_prompts_are_spread_over_the_store_and_none_is_too_long(store):
