@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from jumok.workflows.check import CheckReport, check
     from jumok.workflows.compare import Comparison, RunResult, compare, name_runs
     from jumok.workflows.compare_captions import CaptionComparison, CaptionResult
+    from jumok.workflows.compare_drawings import DrawingComparison, DrawingResult
     from jumok.workflows.compare_forecasts import ForecastComparison, ForecastResult
     from jumok.workflows.export import export_model
     from jumok.workflows.fetch import fetch
@@ -77,6 +78,8 @@ __all__ = [
     "Classifier",
     "Comparison",
     "Drawer",
+    "DrawingComparison",
+    "DrawingResult",
     "Drawings",
     "Drawn",
     "EvaluationReport",
@@ -180,6 +183,7 @@ _HOMES = {
     "jumok.workflows.check": ("CheckReport", "check"),
     "jumok.workflows.compare": ("Comparison", "RunResult", "compare", "name_runs"),
     "jumok.workflows.compare_captions": ("CaptionComparison", "CaptionResult"),
+    "jumok.workflows.compare_drawings": ("DrawingComparison", "DrawingResult"),
     "jumok.workflows.compare_forecasts": ("ForecastComparison", "ForecastResult"),
     "jumok.workflows.export": ("export_model",),
     "jumok.workflows.fetch": ("fetch",),
@@ -355,7 +359,7 @@ def evaluate(
         return evaluate_drawer(
             predictor, split, **files, options=options, read=read, drawings=drawings, progress=progress
         )
-    refuse_reading(predictor, read, drawings)
+    refuse_reading(predictor.run.folder, type(predictor), read=read, drawings=drawings)
     return predictor.evaluate(split, **files, options=options, progress=progress)
 
 

@@ -3,8 +3,6 @@
 drawer → the run that --read names, or the shipped captioner for scenes of `shapes` → reader → scores of each corpus
 """
 
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 from jumok.catalogue import SHIPPED
@@ -16,9 +14,9 @@ from jumok.predictors.drawing_evaluation import DRAWINGS, score_drawings, traini
 from jumok.predictors.drawing_readers import DrawingReader, reader_of
 from jumok.runs.loading import load_run
 from jumok.tasks.base import Scores
+from jumok.workflows.compared_runs import Progress, advance_of
 
 SCENE_READER = "shapes-captioner"  # reads scenes of the built-in set
-Progress = Callable[[str, int, int], None]
 
 
 def evaluate_drawer(
@@ -46,7 +44,7 @@ def evaluate_drawer(
             reader=reader,
             train=train,
             drawings=count,
-            progress=partial(_tell, progress, label, min(count, len(store))),
+            progress=advance_of(progress, label, min(count, len(store))),
         )
         for label, store in stores.items()
     }
@@ -64,14 +62,11 @@ def find_reader(drawer: Drawer, read: str | Path | AnyPredictor = "") -> Drawing
     return None
 
 
-def refuse_reading(predictor: AnyPredictor, read: str | Path | AnyPredictor, drawings: int | None) -> None:
-    """Refuse options that are for runs that draw."""
+def refuse_reading(
+    run: str | Path, kind: type[AnyPredictor], *, read: str | Path | AnyPredictor, drawings: int | None
+) -> None:
+    """Refuse options that are for runs that draw, where a run is of another kind."""
     if drawings is not None or isinstance(read, Predictor) or str(read):
         given = "--read" if drawings is None else f"--drawings {drawings}"
-        raise ConfigError(
-            f"{given} is for runs that draw; {predictor.run.folder} is a run of {predictor.run.recipe.task}"
-        )
-
-
-def _tell(progress: Progress, label: str, total: int, done: int) -> None:
-    progress(label, done, total)
+        use = f"jumok {kind.verb} uses {run}" if kind.verb else f"{run} is none"
+        raise ConfigError(f"{given} is for runs that draw, and {use}; leave it out")
