@@ -111,8 +111,8 @@ def compare(
         from jumok.workflows.compare_drawings import compare_drawers
 
         if to or beam is not None or png is not None:
-            given = f"--to {to}" if to else f"--png {png}" if png is not None else f"--beam {beam}"
-            raise ConfigError(f"{given} is not for runs that draw; leave it out")
+            unfit = f"--to {to}" if to else f"--png {png}" if png is not None else f"--beam {beam}"
+            raise ConfigError(f"{unfit} is not for runs that draw; leave it out")
         drawers = load_runs(Drawer, names, runs, data=data, checkpoint=checkpoint)
         return compare_drawers(
             drawers,

@@ -50,14 +50,14 @@ def test_decoding_options_count(drawer_run):
     assert one["read"]["real images"] == other["read"]["real images"]
 
 
-def test_captions_of_other_data_need_a_reader_that_knows_them(drawer_run, codes_run, tmp_path):
+def test_captions_of_other_data_need_a_reader_that_knows_them(drawer_run, tmp_path):
     (tmp_path / "captions.csv").write_text("image,caption\n" + "".join(f"{n}.png,a dog\n" for n in range(3)))
     for number in range(3):
         Image.new("RGB", (32, 32), (number, 0, 0)).save(tmp_path / f"{number}.png")
     done = jumok("evaluate", drawer_run, "--source", tmp_path / "captions.csv", "--target", tmp_path)
     assert done.code == 2
     assert "shapes-captioner is a captioner, which reads drawings of the built-in scenes" in done.err
-    refused = jumok("evaluate", drawer_run, "--read", codes_run, "--drawings", 3)
+    refused = jumok("evaluate", drawer_run, "--read", drawer_run, "--drawings", 3)
     assert refused.code == 2
     assert "drawings are read by a captioner or an image classifier: --read one" in refused.err
 
