@@ -75,8 +75,8 @@ def _copy_lines(copied: Scores) -> list[str]:
     return [
         f"  nearest of {counted(copied['training_images'], 'training image')}, RMSE of pixels (median): drawings "
         f"{median['drawings']:.1f}, real images {median['real images']:.1f}, reconstructions {median['reconstructions']:.1f}",
-        f"  drawings nearer than 99 % of real images are: {copied['nearer_than_real']:.1f} %; than 99 % of reconstructions: "
-        f"{copied['nearer_than_reconstructions']:.1f} %; far above 1 % means copies",
+        f"  drawings nearer than 99 % of reconstructions are: {copied['nearer_than_reconstructions']:.1f} %, where far above 1 % "
+        f"means copies; than 99 % of real images, which are sharper: {copied['nearer_than_real']:.1f} %",
     ]
 
 
