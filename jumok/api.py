@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from jumok.lens.caption_page import make_caption_page
     from jumok.lens.codes_figure import save_codes
     from jumok.lens.codes_page import make_codes_page
+    from jumok.lens.drawing_blocks import ImageBlocks
     from jumok.lens.figure import check_can_draw
     from jumok.lens.film import Film
     from jumok.lens.film_page import make_film_page
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from jumok.predictors.caption_explanation import CaptionExplanation, WordHeat, word_heat_of
     from jumok.predictors.captioner import CaptionWriter
     from jumok.predictors.classifier import Classifier, Verdict
+    from jumok.predictors.drawer import Drawer
+    from jumok.predictors.drawn import Drawings, Drawn, check_reader
     from jumok.predictors.explaining import Look
     from jumok.predictors.explanation import Explanation, HeadWorth, TokenChoice, TokenWorth
     from jumok.predictors.filler import Filler, Filling
@@ -77,6 +80,9 @@ __all__ = [
     "Classifier",
     "CodePredictor",
     "Comparison",
+    "Drawer",
+    "Drawings",
+    "Drawn",
     "EvaluationReport",
     "Explanation",
     "Filler",
@@ -89,6 +95,7 @@ __all__ = [
     "ForecastResult",
     "Forecasts",
     "HeadWorth",
+    "ImageBlocks",
     "ImageClassifier",
     "ImageExplanation",
     "Job",
@@ -112,6 +119,7 @@ __all__ = [
     "alignment_of",
     "check",
     "check_can_draw",
+    "check_reader",
     "compare",
     "evaluate",
     "export_model",
@@ -145,6 +153,7 @@ _HOMES = {
     "jumok.lens.caption_page": ("make_caption_page",),
     "jumok.lens.codes_figure": ("save_codes",),
     "jumok.lens.codes_page": ("make_codes_page",),
+    "jumok.lens.drawing_blocks": ("ImageBlocks",),
     "jumok.lens.figure": ("check_can_draw",),
     "jumok.lens.film": ("Film",),
     "jumok.lens.film_page": ("make_film_page",),
@@ -157,6 +166,8 @@ _HOMES = {
     "jumok.predictors.caption_explanation": ("CaptionExplanation", "WordHeat", "word_heat_of"),
     "jumok.predictors.captioner": ("CaptionWriter",),
     "jumok.predictors.classifier": ("Classifier", "Verdict"),
+    "jumok.predictors.drawer": ("Drawer",),
+    "jumok.predictors.drawn": ("Drawings", "Drawn", "check_reader"),
     "jumok.predictors.explaining": ("Look",),
     "jumok.predictors.explanation": ("Explanation", "HeadWorth", "TokenChoice", "TokenWorth"),
     "jumok.predictors.filler": ("Filler", "Filling"),

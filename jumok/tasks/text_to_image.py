@@ -22,7 +22,9 @@ from jumok.data.images.caption_store import CaptionStore
 from jumok.data.images.decode import Pixels
 from jumok.data.text.tokenizer import Tokenizer
 from jumok.decoding.guidance import Guided
+from jumok.decoding.hypotheses import Hypotheses
 from jumok.decoding.requests import Marks, Request
+from jumok.decoding.sampling import Sampler
 from jumok.decoding.search import Search
 from jumok.errors import ConfigError
 from jumok.nn.batch import DrawingBatch
@@ -41,7 +43,8 @@ ROWS = 128  # captions scored side by side
 
 Draws = DrawingDecoder[Any]
 Ids = NDArray[Any]  # of a text, without start and end
-RowsDone = Callable[[int], None]  # how many rows of codes are drawn since the last call
+RowsDone = Callable[[int], None]  # how many rows of codes were drawn since the last call, of all drawings together
+Watch = Callable[[int, NDArray[np.int64]], None]  # the number of a text, and its drawings so far (n, rows, w)
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,14 @@ class Drawing:
 
     codes: NDArray[np.int64]  # (h, w)
     log_probability: float  # of its codes, given rows left out; guided, where drawing was
+
+
+class SeededSampler(Sampler):
+    """Draw each sample by a seed of its own, whatever text it is of: that seed alone draws it again."""
+
+    def key(self, sentence: int, copy: int) -> list[int]:
+        """Return the seed of a sample."""
+        return [self.options.seed + copy]
 
 
 class TextToImage(Task[Draws, DrawingBatch, CaptionStore]):
@@ -196,30 +207,43 @@ class TextToImage(Task[Draws, DrawingBatch, CaptionStore]):
         options: DecodingConfig,
         given: Sequence[Sequence[int]] | None = None,
         progress: RowsDone = lambda rows: None,
+        watch: Watch | None = None,
     ) -> list[list[Drawing]]:
-        """Return options.n_best drawings of each text; each begins with its given codes where there are any."""
+        """Return options.n_best drawings of each text; each begins with its given codes where there are any.
+
+        Sampled, the drawings of a text stand in the order of their seeds: options.seed, and one more for each. watch is
+        shown drawings whenever a row of them is done; rows that are given count as drawn.
+        """
         search = self.search(model, options)
         begun = given if given is not None else [[]] * len(texts)
         numbers = search.add([Request(text, 0, codes) for text, codes in zip(texts, begun, strict=True)])
-        columns, told = model.grid[1], 0
+        (rows, columns), told, finished = model.grid, 0, 0
         while search.busy:
-            search.step()
-            if search.batch is not None and (row := int(search.batch.hypotheses.length.min()) // columns) != told:
-                progress(max(row - told, 0))
-                told = row
-        shape = model.grid
+            finished += rows * options.n_best * len(search.step())
+            growing = None if search.batch is None else search.batch.hypotheses
+            done = finished + (0 if growing is None else int((growing.length // columns).sum()))
+            if done != told:
+                progress(done - told)
+                told = done
+                if watch is not None and growing is not None:
+                    for number, codes in _rows_of(growing, columns):
+                        watch(number, codes)
         return [
             [
-                Drawing(np.array(found.tokens, dtype=np.int64).reshape(shape), found.log_probability)
+                Drawing(
+                    np.array(found.tokens, dtype=np.int64).reshape(rows, columns),
+                    sum(found.token_log_probabilities[len(codes) :]),
+                )
                 for found in search.take(number)
             ]
-            for number in numbers
+            for number, codes in zip(numbers, begun, strict=True)
         ]
 
     def search(self, model: Draws, options: DecodingConfig) -> Search[Ids, DrawingBatch, Any]:
         """Return a search that draws; guided where the options say so."""
         guided = options.guidance != 1.0
-        changed = options.model_copy(update={"max_length": model.limit})
+        side_by_side = max(options.batch_size // options.n_best, 1)  # texts
+        changed = options.model_copy(update={"max_length": model.limit, "batch_size": side_by_side})
         marks = Marks(start=model.begin, end=-1, pad=-1, writes_start=True)  # a drawing ends when it is full
         decoder = Guided(model, options.guidance) if guided else model
 
@@ -227,7 +251,10 @@ class TextToImage(Task[Draws, DrawingBatch, CaptionStore]):
             text, mask = texts_of([*items, *([NOTHING] * len(items) if guided else [])])
             return DrawingBatch(text, mask, text.new_zeros(len(text), 0)).to(model.device)
 
-        return Search(decoder, collate=collate, options=changed, marks=marks)
+        search = Search(decoder, collate=collate, options=changed, marks=marks)
+        if options.sample:
+            search.strategy, search.ranked = SeededSampler(changed, end=marks.end), False
+        return search
 
     def pixels(self, drawings: Sequence[Drawing]) -> Pixels:
         """Return the images (B, S, S, C) of drawings."""
@@ -251,10 +278,14 @@ class TextToImage(Task[Draws, DrawingBatch, CaptionStore]):
         return self.loss(model, batch.to(model.device), 0)
 
     def _in_order(self, stores: Sequence[CaptionStore]) -> Iterator[DrawingBatch]:
-        """Yield all captions of stores once with their images' codes, those of like length together."""
+        """Yield captions of stores once with their images' codes, those of like length together.
+
+        Captions longer than those of training are left out: the model has no places for them.
+        """
         for store in stores:
             batches = DrawingBatches(store, self.tokens_of(store), batch_size=ROWS, seed=0, text_dropout=0.0)
             order = np.argsort(store.captions.lengths, kind="stable")
+            order = order[store.captions.lengths[order] <= self.model_config.longest_text]
             for first in range(0, len(order), ROWS):
                 yield batches.drawing(order[first : first + ROWS])
 
@@ -291,3 +322,12 @@ class TextToImage(Task[Draws, DrawingBatch, CaptionStore]):
             survey, kind=self.recipe.tokenizer.kind, wanted=self.recipe.tokenizer.vocabulary
         )
         return survey
+
+
+def _rows_of(growing: Hypotheses, columns: int) -> Iterator[tuple[int, NDArray[np.int64]]]:
+    """Yield the number of each text that is being drawn, and the whole rows (n, rows, w) of its drawings."""
+    for number in sorted(set(growing.sentence.tolist())):
+        own = growing.sentence == number
+        rows = int(growing.length[own].min()) // columns
+        codes = growing.tokens[own, : rows * columns]
+        yield number, codes.numpy().reshape(len(codes), rows, columns)
