@@ -8,7 +8,7 @@ PIP = .venv/bin/pip install --quiet --disable-pip-version-check -c constraints.t
 JUMOK = .venv/bin/jumok
 RUN = runs/dates-transformer
 
-PART = transformer translation startup recurrent language generation images captions
+PART = transformer translation startup recurrent language generation images captions forecasting
 
 .PHONY: run test test-slow lint wheel bench clean
 
@@ -48,7 +48,7 @@ wheel: .venv/.dev
 	.venv/bin/python -m build --no-isolation
 
 bench: .venv/.run
-	@test -n "$(DATA)" || { echo "say where multi30k, tinyshakespeare, cifar10 and flickr8k are: make bench DATA=folder [PART=\"$(PART)\"] [OPTIONS=…]"; exit 1; }
+	@test -n "$(DATA)" || { echo "say where multi30k, tinyshakespeare, cifar10, flickr8k and ett are: make bench DATA=folder [PART=\"$(PART)\"] [OPTIONS=…]"; exit 1; }
 	@for part in $(PART); do .venv/bin/python benchmarks/$$part.py --data "$(DATA)" $(OPTIONS) || exit 1; done
 
 clean:

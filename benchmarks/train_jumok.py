@@ -57,7 +57,10 @@ def measure(batch: Any) -> tuple[int, int, int]:
 def main() -> None:
     """Do the job."""
     job = read_job()
-    training = prepare_job(job["recipe"], data=job["data"], out=Path(job["own"]) / "jumok", overrides=job["overrides"])
+    shared = [f"training.workers={job['threads']}"] if job.get("share") else []  # a process for each thread, no trial
+    training = prepare_job(
+        job["recipe"], data=job["data"], out=Path(job["own"]) / "jumok", overrides=[*job["overrides"], *shared]
+    )
     stopwatch = Stopwatch(job, measure)
     if job.get("one_batch"):
         training.batches = OneBatch(training.batches)

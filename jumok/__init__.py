@@ -101,6 +101,7 @@ if TYPE_CHECKING:
     from jumok.api import (
         CaptionExplanation,
         CaptionWriter,
+        CodePredictor,
         Drawer,
         Drawings,
         Drawn,
@@ -113,6 +114,7 @@ if TYPE_CHECKING:
         ImageClassifier,
         ImageExplanation,
         Predictor,
+        RecodedImage,
         SeriesForecaster,
         StepReport,
         TextClassifier,

@@ -22,7 +22,11 @@ def check(
 ) -> None:
     """Look at a recipe and its data before training: counts, samples, memory, time, problems and their cures.
 
+    Of series: steps that are missing or uneven, constant or mostly missing columns, columns that tell what is to be forecast, too little history, val that stands in train.
+
     Example: [bold]jumok check multi30k-en-de --data multi30k[/bold]
+
+    Example: [bold]jumok check sales.toml --set data.look_back=336[/bold] (a forecaster of your own table)
     """
     import json
 

@@ -49,8 +49,11 @@ def compare(
     """Translate the same sentences, describe the same images or forecast the same windows with several runs.
 
     Scores with significance, size and time. Each run decodes as its recipe says; --beam is for all of them.
+    Forecasters must have the same windows to forecast; their test is that of Diebold and Mariano, the best floor beside it.
 
     Example: [bold]jumok compare runs/seq2seq runs/transformer --beam 5 --png lengths.png[/bold]
+
+    Example: [bold]jumok compare runs/etth1-variables runs/etth1-forecaster --png steps.png[/bold] (forecasters: errors by step ahead)
     """
     from jumok import api
     from jumok.errors import ConfigError

@@ -30,11 +30,21 @@ def evaluate(
 ) -> None:
     """Score a run on held-out data.
 
-    A translator by BLEU, chrF, exact match and loss, by length of the source; a language model by loss, perplexity,
-    bits per byte and bits per character; a classifier by accuracy, macro-F1 and confusions, beside the commonest class
-    and an n-gram baseline; a forecaster by MSE, MAE, MASE and others, beside floors on the same windows.
+    Translator: BLEU, chrF, exact match and loss, by length of the source.
+
+    Captioner: CIDEr-D, BLEU-1 to 4 and ROUGE-L, beside one caption for all images, that of the nearest image, and people's.
+
+    Language model: loss, perplexity, bits per byte and per character; of BERT, the masked tokens found.
+
+    Classifier: accuracy, macro-F1 and confusions, beside the commonest class and an n-gram baseline.
+
+    Forecaster: MSE, MAE, MASE (of spread pinball, CRPS, coverage; of paths ADE, FDE), by step ahead, beside repeating the last value, the last season, drift and ridge on the same windows; whether it is better than they are, and whether it copies.
 
     Example: [bold]jumok evaluate runs/multi30k-en-de --split val --beam 5[/bold]
+
+    Example: [bold]jumok evaluate runs/flickr8k-attend --split test --data flickr8k[/bold] (a captioner)
+
+    Example: [bold]jumok evaluate runs/etth1-forecaster --source newer.csv[/bold] (a forecaster, on a table of your own)
     """
     from jumok import api
     from jumok.catalogue import report_of

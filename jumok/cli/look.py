@@ -50,7 +50,7 @@ def look(
     film: bool = typer.Option(
         False,
         "--film",
-        help="How attention grew in training, on sentences kept at each evaluation: jumok look RUN --film.",
+        help="How attention grew in training, on sentences, images or windows kept at each evaluation: jumok look RUN --film.",
     ),
     checkpoint: str = typer.Option("best", "--checkpoint", help="best, last or step-N."),
     html: Path | None = typer.Option(
@@ -63,11 +63,11 @@ def look(
     png: Path | None = typer.Option(None, "--png", help="Draw it to this file instead."),
     as_json: bool = typer.Option(False, "--json", help="Print the weights as JSON."),
 ) -> None:
-    """Draw the attention of an answer: one line per token that looks, one column per token looked at. Of an image (ViT, Swin): a heat map; of a captioner: one map per word.
+    """Draw the attention of an answer: one line per token that looks, one column per token looked at. Of an image (ViT, Swin): a heat map; of a captioner: one map per word; of a forecaster: how much each past step was looked at.
 
     The run decides what is done with the text: it is translated, written on from, classified, or its [MASK]s are filled.
     An image is classified, described or said in codes; a table of series is forecast, and --step chooses the step that looks back.
-    With --open or --html it is a page: point at a word, or at a patch of the image, and see where it looks.
+    With --open or --html it is a page: point at a word, a patch of the image or a step ahead, and see where it looks.
 
     Example: [bold]jumok look runs/dates-transformer "2026년 11월 15일"[/bold]
 
@@ -96,6 +96,8 @@ def look(
     Example: [bold]jumok look runs/shapes-codes image.png other.png --open[/bold] (images as their codes tell them)
 
     Example: [bold]jumok look runs/etth1-steps table.csv --at "2017-12-01 00:00" --step 24[/bold] (what the forecast looked at)
+
+    Example: [bold]jumok look runs/waves-forecaster waves.csv --series wave-0 --kind occlusion --open[/bold] (what changes without a stretch of the past)
 
     Example: [bold]jumok look runs/shapes-attend runs/shapes-caption image.png --open[/bold] (point at a word, or at a place)
     """  # fmt: skip

@@ -11,6 +11,8 @@ from jumok.texts import localized_word
 if TYPE_CHECKING:
     from jumok.api import Film
 
+APART = {"forecast": "steps apart", "patches": "patches apart", "variables": "variables apart"}  # by who looks
+
 
 def look_at_film(
     run: str, *, html: Path | None, opened: bool, words: bool | None, layer: int | None, head: int | None
@@ -32,16 +34,17 @@ def _tell(film: "Film", *, layer: int | None, head: int | None) -> None:
     from jumok import api
 
     console, last = standard_console(), film.frames[-1].shots[0]
-    reference = f"{localized_word('reference')}: {one_line(last.reference)}"
-    console.print(f"{one_line(last.source)}\n{reference}\n", soft_wrap=True)
-    tells_apart = bool(last.image) or last.answer_is == "forecast"
-    measured = "words apart" if last.image else "steps apart" if tells_apart else "on the end token"
+    forecasts = last.answer_is == "forecast"
+    reference = localized_word("what came" if forecasts else "reference")
+    console.print(f"{one_line(last.source)}\n{reference}: {one_line(last.reference)}\n", soft_wrap=True)
+    tells_apart = bool(last.image) or forecasts
+    measured = "words apart" if last.image else APART[last.sides[0]] if forecasts else "on the end token"
     table = Table("step", film.score, "spread", measured, last.answer_is, box=None, pad_edge=False)
     for column in table.columns[:-1]:
         column.justify = "right"
     for frame in film.frames:
         shot, scores = frame.shots[0], film.scores.get(frame.step, {})
-        score = f"{scores[film.score]:.2f}" if film.score in scores else "–"
+        score = _rounded(scores[film.score]) if film.score in scores else "–"
         figure = f"{shot.apart:.2f}" if tells_apart else f"{shot.on_end:.1%}"
         table.add_row(f"{frame.step:,}", score, f"{shot.entropy:.2f}", figure, one_line(shot.translation))
     print_table(table)
@@ -52,7 +55,11 @@ def _tell(film: "Film", *, layer: int | None, head: int | None) -> None:
     console.print(found.draw(colour=console.is_terminal), soft_wrap=True)
     if (count := len(film.frames[-1].shots)) > 1 and last.image:
         say(f"This is the first of {count} images; --open or --html FILE shows all.")
-    elif count > 1 and tells_apart:
+    elif count > 1 and forecasts:
         say(f"This is the first of {count} windows; --open or --html FILE shows all.")
     elif count > 1:
         say(f"This is the first of {count} sentences; --open or --html FILE shows all.")
+
+
+def _rounded(score: float) -> str:
+    return f"{score:.3f}" if abs(score) < 1 else f"{score:.2f}"

@@ -55,6 +55,8 @@ def new(
 
     Example: [bold]jumok new sales.csv --date ds --id unique_id --target y[/bold] (a table of dates and numbers: a forecaster)
 
+    Example: [bold]jumok new prices.csv --target open,close --horizon 5[/bold] (two columns, five steps ahead; date and id are found)
+
     Example: [bold]jumok new novel.txt[/bold] (a text: GPT; [bold]--task masked-language-modeling[/bold]: BERT)
 
     Example: [bold]jumok new reviews.csv --from runs/bert[/bold] (fine-tune an earlier or imported run)

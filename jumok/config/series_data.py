@@ -84,8 +84,9 @@ class SeriesData(DataConfig[SeriesFile]):
         description="the time between two steps (10, '15min', '1h', '1d', '1mo', '1b' for business days); '' = each row is the "
         "next step",
     )
-    gaps: Literal["split", "fill"] = Field(
-        "split", description="interval: a gap ends a stretch of a series, or is filled with missing values"
+    missing: Literal["split", "fill"] = Field(
+        "split",
+        description="with interval, where steps are missing: split the series in two, or fill in rows without values",
     )
     season: int = Field(
         0,

@@ -27,7 +27,7 @@ TURN = 25.0  # degrees, the deviation of turned velocities' directions
 
 
 def carried(past: Values, otherwise: Values) -> Values:
-    """Return a past without gaps: each filled with the value before it, or the first there is, or otherwise (V,)."""
+    """Return a past without missing values: each becomes the value before it, or the first there is, or otherwise (V,)."""
     there = ~np.isnan(past)
     if there.all():
         return past
@@ -75,7 +75,7 @@ def draw_turns(generator: np.random.Generator, windows: int, ways: int) -> Value
 def ewma_deviation(past: Values) -> Values:
     """Return the deviation (B, V) of one step to the next, the late ones weighing most; NaN where there is no step.
 
-    past (B, R, V) may have gaps, whose steps do not count.
+    Steps from or to a missing value of past (B, R, V) do not count.
     """
     squares = np.diff(past, axis=1) ** 2
     weights = EWMA ** np.arange(squares.shape[1])[::-1, None] * ~np.isnan(squares)

@@ -96,6 +96,34 @@ class Canvas:
             yield line
 
 
+class TimeCanvas(Canvas):
+    """A canvas of values against steps, as wide as the ticks of its values leave room for."""
+
+    def __init__(self, lines: Sequence[Values], *, steps: int, width: int) -> None:
+        self.low, self.high = value_range(lines)
+        self.ticks = round_ticks(self.low, self.high, MOST_TICKS)
+        super().__init__(width - ticks_width(self.ticks) - 1, ROWS)
+        self.places = np.linspace(0.0, self.width - 1, steps)
+
+    def down(self, values: Values) -> Values:
+        """Return where values stand, in dots from the top."""
+        return (self.high - values) / (self.high - self.low) * (self.height - 1)
+
+    def column(self, step: int) -> int:
+        """Return the column of a step."""
+        return int(round(self.places[step]) // 2)
+
+    def stand(self, step: int) -> None:
+        """Let a dotted line stand at a step, behind all others."""
+        self.below |= {(row, self.column(step)): (ORIGIN, FAINT) for row in range(self.rows)}
+
+    def framed(self, heading: Text, view: ForecastView, seen: int) -> Text:
+        """Return it with its heading, ticks and the dates of the first step seen, the last one known, and the last."""
+        labels = {0: view.history_labels[-seen], self.column(seen - 1): view.history_labels[-1]}
+        labels[self.columns - 1] = view.labels[-1]
+        return framed(self, heading, self.ticks, self.down(np.array(self.ticks)), labels)
+
+
 @dataclass(frozen=True)
 class TargetChart(Drawing):
     """One target of a forecast against time."""
@@ -106,33 +134,23 @@ class TargetChart(Drawing):
     def fitted(self, width: int | None) -> Text:
         """Return the chart in at most so many columns."""
         view, seen, target = self.view, shown_history(self.view), self.target
-        width = max(min(width or PIPE, WIDEST), NARROWEST)
+        width = fitting_width(width)
         history, point, truth = view.history[-seen:, target], view.point[:, target], truth_of(view)[:, target]
         ways = [way[:, target] for way in likely_ways(view)]
         bands = view.bands()
         edges = [view.quantiles[level][:, target] for level in bands[0]] if bands else []
-        low, high = value_range([history, point, truth, *edges, *ways])
-        ticks = round_ticks(low, high, MOST_TICKS)
-        before = max(map(len, tick_labels(ticks))) + 1
-        canvas = Canvas(width - before - 1, ROWS)
-        places = np.linspace(0.0, canvas.width - 1, seen + len(point))
-
-        def down(values: Values) -> Values:
-            return (high - values) / (high - low) * (canvas.height - 1)
-
-        origin = round(places[seen - 1]) // 2
-        canvas.below |= {(row, origin): (ORIGIN, FAINT) for row in range(ROWS)}
-        ahead = places[seen - 1 :]
+        canvas = TimeCanvas([history, point, truth, *edges, *ways], steps=seen + len(point), width=width)
+        canvas.stand(seen - 1)
+        ahead, down = canvas.places[seen - 1 :], canvas.down
         if edges:
             canvas.shade(ahead, *(down(np.append(history[-1:], edge)) for edge in reversed(edges)))
         for way in ways:
             canvas.line(ahead, down(np.append(history[-1:], way)), WAY)
-        canvas.line(places[:seen], down(history), HISTORY)
+        canvas.line(canvas.places[:seen], down(history), HISTORY)
         canvas.line(ahead, down(np.append(history[-1:], truth)), TRUTH)
         canvas.line(ahead, down(np.append(history[-1:], point)), FORECAST)
-        canvas.mark(places[seen - 1], float(down(history[-1:])[0]), HISTORY)
-        labels = {0: view.history_labels[-seen], origin: view.history_labels[-1], canvas.columns - 1: view.labels[-1]}
-        return framed(canvas, heading_of(view.targets[target], view, width), ticks, down(np.array(ticks)), labels)
+        canvas.mark(ahead[0], float(down(history[-1:])[0]), HISTORY)
+        return canvas.framed(heading_of(view.targets[target], view, width), view, seen)
 
 
 @dataclass(frozen=True)
@@ -144,12 +162,11 @@ class PathChart(Drawing):
     def fitted(self, width: int | None) -> Text:
         """Return the chart in at most so many columns."""
         view, ways = self.view, likely_ways(self.view)
-        width = max(min(width or PIPE, WIDEST), NARROWEST)
+        width = fitting_width(width)
         lines = [view.history, view.point, truth_of(view), *ways]
         (left, right), (low, high) = (value_range([line[:, axis] for line in lines]) for axis in (0, 1))
         ticks = round_ticks(low, high, MOST_TICKS)
-        before = max(map(len, tick_labels(ticks))) + 1
-        room = width - before - 1
+        room = width - ticks_width(ticks) - 1
         unit = max((right - left) / (2 * room - 1), (high - low) / (4 * PATH_ROWS - 1))  # of a dot, both ways
         columns, rows = int((right - left) / unit) // 2 + 1, int((high - low) / unit) // 4 + 1
         canvas = Canvas(min(columns, room), min(rows, PATH_ROWS))
@@ -168,6 +185,16 @@ class PathChart(Drawing):
 def draw_forecast(view: ForecastView) -> list[Drawing]:
     """Return the chart of each target of a forecast; a path is one chart."""
     return [PathChart(view)] if view.paths else [TargetChart(view, target) for target in range(len(view.targets))]
+
+
+def fitting_width(width: int | None) -> int:
+    """Return how many columns a chart has, in a terminal of so many; None: where the output is no terminal."""
+    return max(min(width or PIPE, WIDEST), NARROWEST)
+
+
+def ticks_width(ticks: Sequence[float]) -> int:
+    """Return the columns before a canvas: the longest number, and a space."""
+    return max(map(len, tick_labels(ticks))) + 1
 
 
 def shown_history(view: ForecastView) -> int:
@@ -212,8 +239,7 @@ def heading_of(name: str, view: ForecastView, width: int) -> Text:
 
 def framed(canvas: Canvas, heading: Text, ticks: Sequence[float], down: Values, below: dict[int, str]) -> Text:
     """Return a canvas with its heading, the ticks of its values at places down, and labels below at columns."""
-    numbers = tick_labels(ticks)
-    width = max(map(len, numbers))
+    numbers, width = tick_labels(ticks), ticks_width(ticks) - 1
     at = {int(place) // 4: number for place, number in zip(down.tolist(), numbers, strict=True)}
     drawing = heading.copy()
     for row, line in enumerate(canvas.lines()):

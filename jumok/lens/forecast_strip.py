@@ -16,24 +16,18 @@ from rich.text import Text
 from torch import Tensor
 
 from jumok.inspection.series_tokens import Span
-from jumok.lens.axes import Values, date_ticks, round_ticks, tick_labels, value_range
+from jumok.lens.axes import Values, date_ticks, value_range
 from jumok.lens.figure import FONTS, installed, plain, save_png
 from jumok.lens.forecast_chart import (
     FAINT,
     FORECAST,
     HISTORY,
-    MOST_TICKS,
-    NARROWEST,
-    ORIGIN,
-    PIPE,
-    ROWS,
     STYLES,
     TRUTH,
-    WIDEST,
-    Canvas,
     PathChart,
+    TimeCanvas,
     band_name,
-    framed,
+    fitting_width,
     heading_of,
     likely_ways,
     truth_of,
@@ -66,31 +60,20 @@ class LitChart(Drawing):
     def fitted(self, width: int | None) -> Text:
         """Return the drawing in at most so many columns."""
         view, seen, target = self.view, len(self.view.history), self.target
-        width = max(min(width or PIPE, WIDEST), NARROWEST)
+        width = fitting_width(width)
         history, point, truth = view.history[:, target], view.point[:, target], truth_of(view)[:, target]
-        low, high = value_range([history, point, truth])
-        ticks = round_ticks(low, high, MOST_TICKS)
-        before = max(map(len, tick_labels(ticks))) + 1
-        canvas = Canvas(width - before - 1, ROWS)
-        places = np.linspace(0.0, canvas.width - 1, seen + len(view))
-
-        def down(values: Values) -> Values:
-            return (high - values) / (high - low) * (canvas.height - 1)
-
-        at = round(places[seen + self.step]) // 2
-        canvas.below |= {(row, at): (ORIGIN, FAINT) for row in range(ROWS)}
-        canvas.line(places[:seen], down(history), HISTORY)
-        canvas.line(places[seen:], down(truth), TRUTH)
-        canvas.line(places[seen:], down(point), FORECAST)
-        origin = round(places[seen - 1]) // 2
-        labels = {0: view.history_labels[0], origin: view.history_labels[-1], canvas.columns - 1: view.labels[-1]}
-        drawing = framed(canvas, heading_of(view.targets[target], view, width), ticks, down(np.array(ticks)), labels)
-        drawing.append(" " * (before + 1))
+        canvas = TimeCanvas([history, point, truth], steps=seen + len(view), width=width)
+        canvas.stand(seen + self.step)
+        canvas.line(canvas.places[:seen], canvas.down(history), HISTORY)
+        canvas.line(canvas.places[seen:], canvas.down(truth), TRUTH)
+        canvas.line(canvas.places[seen:], canvas.down(point), FORECAST)
+        drawing = canvas.framed(heading_of(view.targets[target], view, width), view, seen)
+        drawing.append(" " * (width - canvas.columns))
         shares = step_shares(self.weights, self.spans, seen)
         for column in range(canvas.columns):
-            first, last = np.searchsorted(places, [2 * column - 0.5, 2 * column + 1.5]).tolist()
+            first, last = np.searchsorted(canvas.places, [2 * column - 0.5, 2 * column + 1.5]).tolist()
             steps = slice(max(min(first, last - 1), 0), last)  # a column between two steps shows the one before it
-            if column == at:
+            if column == canvas.column(seen + self.step):
                 drawing.append(POINTED, style=STYLES[FORECAST])
             else:
                 blocks, style = shade(float(shares[steps].max(initial=0.0)), colour=self.colour)

@@ -95,6 +95,7 @@ class Forecaster(SeriesReader):
     def __init__(self, config: ForecasterConfig) -> None:
         super().__init__()
         self.config = config
+        self.tokens, self.patch, self.stride = config.tokens, config.patch, config.stride
         self.head = make_head(config.head, loss=config.loss, levels=config.quantiles, ways=config.ways)
         self.reader = make_reader(config, self.head.parameters_of_value)
         self.project = self.reader.project

@@ -4,7 +4,7 @@
    values and their gradients are read and written where the linear layers around them have them. Nothing but the
    log-sum of each query is kept for the gradient; weights are computed again.
 
-   Head widths are multiples of 8. A sequence may have fewer keys than the longest; a causal query sees no later key. Arrays are float32. */
+   Head widths are multiples of 4. A sequence may have fewer keys than the longest; a causal query sees no later key. Arrays are float32. */
 
 #include "vectors.h"
 
@@ -56,7 +56,31 @@ static inline __attribute__((always_inline)) void columns_of(const int vectors, 
     if (row < rows) block(1, vectors, a + row * a_row, a_row, a_column, b, b_row, inside, out + row * out_row, out_row);
 }
 
-/* out (rows, outside) = a (rows, inside) · b (inside, outside), where outside is a multiple of 8. */
+/* The same of four columns, which is what a narrow head has beyond its eights; more rows hide how long a sum takes. */
+static inline __attribute__((always_inline)) void narrow_block(const int rows, const float *a, int64_t a_row, int64_t a_column,
+                                                               const float *b, int64_t b_row, int inside, float *out,
+                                                               int64_t out_row) {
+    four sums[8] = {0};
+    for (int k = 0; k < inside; k++) {
+        four line;
+        memcpy(&line, b + k * b_row, sizeof line);
+        KEEP(line);
+        #pragma GCC unroll 8
+        for (int row = 0; row < rows; row++) sums[row] += a[row * a_row + k * a_column] * line;
+    }
+    #pragma GCC unroll 8
+    for (int row = 0; row < rows; row++) memcpy(out + row * out_row, &sums[row], sizeof sums[row]);
+}
+
+static void four_columns(const float *a, int64_t a_row, int64_t a_column, const float *b, int64_t b_row, int rows, int inside,
+                         float *out, int64_t out_row) {
+    int row = 0;
+    for (; row + 8 <= rows; row += 8)
+        narrow_block(8, a + row * a_row, a_row, a_column, b, b_row, inside, out + row * out_row, out_row);
+    for (; row < rows; row++) narrow_block(1, a + row * a_row, a_row, a_column, b, b_row, inside, out + row * out_row, out_row);
+}
+
+/* out (rows, outside) = a (rows, inside) · b (inside, outside), where outside is a multiple of 4. */
 static void small_product(const float *a, int64_t a_row, int64_t a_column, const float *b, int64_t b_row, int rows, int inside,
                           int outside, float *out, int64_t out_row) {
     int column = 0;
@@ -66,7 +90,11 @@ static void small_product(const float *a, int64_t a_row, int64_t a_column, const
         columns_of(2, a, a_row, a_column, b + column, b_row, rows, inside, out + column, out_row);
         column += 16;
     }
-    if (column < outside) columns_of(1, a, a_row, a_column, b + column, b_row, rows, inside, out + column, out_row);
+    if (column + 8 <= outside) {
+        columns_of(1, a, a_row, a_column, b + column, b_row, rows, inside, out + column, out_row);
+        column += 8;
+    }
+    if (column < outside) four_columns(a, a_row, a_column, b + column, b_row, rows, inside, out + column, out_row);
 }
 
 /* Eight by eight numbers, rows become columns. */
@@ -90,13 +118,16 @@ static inline void turn_square(const float *x, int64_t x_row, float *out, int64_
     }
 }
 
-/* out (width, room) = x (count, width) transposed; what is beyond count is left as it is. width is a multiple of 8. */
+/* out (width, room) = x (count, width) transposed; what is beyond count is left as it is. */
 static void turn(const float *x, int64_t x_row, int count, int width, float *out, int64_t room) {
+    const int squares = width / 8 * 8;
     int k = 0;
     for (; k + 8 <= count; k += 8)
-        for (int i = 0; i < width; i += 8) turn_square(x + k * x_row + i, x_row, out + i * room + k, room);
+        for (int i = 0; i < squares; i += 8) turn_square(x + k * x_row + i, x_row, out + i * room + k, room);
     for (; k < count; k++)
-        for (int i = 0; i < width; i++) out[i * room + k] = x[k * x_row + i];
+        for (int i = 0; i < squares; i++) out[i * room + k] = x[k * x_row + i];
+    for (k = 0; k < count; k++)
+        for (int i = squares; i < width; i++) out[i * room + k] = x[k * x_row + i];
 }
 
 #define STRIP 16 /* keys are gone through so many at a time, without a rest: scores have room for whole strips */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 typedef float eight __attribute__((vector_size(32)));
+typedef float four __attribute__((vector_size(16)));
 typedef int32_t eight_integers __attribute__((vector_size(32)));
 
 static inline eight load(const float *from) {

@@ -143,6 +143,9 @@ class SeriesReader(Model[SeriesBatch]):
     """A model that reads windows of series and says what comes next."""
 
     head: ForecastHead  # what is said of each value
+    tokens: str = ""  # what a token stands for: steps, patches or variables; "": for something else
+    patch: int = 0  # of patches: the steps of one
+    stride: int = 0  # and from one to the next
 
     @abstractmethod
     def forecast(self, batch: SeriesBatch) -> tuple[Tensor, Tensor]:

@@ -47,7 +47,7 @@ def fits(query: Tensor, keys: int, head_width: int) -> bool:
     return (
         on_fast_path()
         and torch.is_grad_enabled()
-        and head_width % 8 == 0
+        and head_width % 4 == 0
         and keys <= LONGEST
         and query.numel() > 0
         and not torch.is_autocast_enabled("cpu")

@@ -33,7 +33,6 @@ ROWS = 64  # windows that are read side by side
 def explain_forecast(
     model: SeriesReader,
     data: SeriesData,
-    config: object,
     forecast: Forecast,
     history: Values,
     known: Values,
@@ -46,8 +45,8 @@ def explain_forecast(
 ) -> ForecastExplanation:
     """Return a forecast of H steps with where the model looked in the history (L, C) that it was made of.
 
-    known (H, K) is what was known ahead, static (F,) what is constant; config is the model's. stretch is how many steps
-    of the past are left out together (0: as the model cuts them); occlude=False leaves none out.
+    known (H, K) is what was known ahead, static (F,) what is constant. stretch is how many steps of the past are left out
+    together (0: as the model cuts them); occlude=False leaves none out.
     """
     view = whole_history(forecast, data.look_back)
     scaling = Scaling.of(data)
@@ -59,24 +58,25 @@ def explain_forecast(
     batch = batch_of(arrays).to(model.device)
     with observe(model) as record:
         model(batch)
-    tokens = str(getattr(config, "tokens", ""))
     sides = forecaster_sides(
-        tokens,
+        model.tokens,
         view.history_labels,
         view.labels,
         columns,
-        patch=int(getattr(config, "patch", 0)),
-        stride=int(getattr(config, "stride", 0)),
+        patch=model.patch,
+        stride=model.stride,
         context=has_context(batch),
     )
-    each = range(len(data.targets)) if tokens == "patches" else range(1)  # of patches, each target is read by itself
+    each = (
+        range(len(data.targets)) if model.tokens == "patches" else range(1)
+    )  # of patches, each target is read by itself
     occlusion = None
     if occlude:
-        own = int(getattr(config, "stride", 0)) if tokens == "patches" else 0
+        own = model.stride if model.tokens == "patches" else 0
         spans = stretches_of(data.look_back, stretch or own or -(-data.look_back // STRETCHES))
         occlusion = occluded(model, batch, arrays.level, scaling, spans)
     attention = ForecastAttention(
-        tokens=tokens if sides else "",
+        tokens=model.tokens,
         sides=sides,
         records=tuple(AttentionRecord(window_maps(record, sides, row)) for row in each) if sides else (),
         occlusion=occlusion,

@@ -84,7 +84,7 @@ def history_of(table: NewTable, data: SeriesData, start: Start) -> Values:
 def _chosen(table: NewTable, wanted: Sequence[str], last: int | None) -> list[int]:
     """Return the numbers of series, by name if some are named.
 
-    Of a series with gaps it is the last stretch that has a history, and begins no later than the last date known.
+    Of a series with missing steps it is the last stretch that has a history, and begins no later than the last date known.
     """
     store = table.store
     found: dict[str, int] = {}

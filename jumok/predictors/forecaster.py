@@ -121,7 +121,6 @@ class SeriesForecaster(ModelPredictor[Forecasting, SeriesReader, Windows]):
         return explain_forecast(
             self.model,
             data,
-            self.run.recipe.model,
             self._answer(given, start, rolled, 0, levels),
             history,
             start.known,

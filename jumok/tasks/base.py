@@ -13,9 +13,10 @@ from typing import Any, ClassVar, Generic, Literal, Protocol, Self, TypeVar
 
 import torch
 
-from jumok.config import DataConfig, DataFile, Split
+from jumok.config import DataConfig, DataFile, Split, TrainingConfig
 from jumok.config.recipe import Recipe
-from jumok.data.corpora import Corpora, ProgressCallback
+from jumok.data import corpora as data_corpora
+from jumok.data.corpora import ProgressCallback
 from jumok.data.stream import Stream
 from jumok.data.text.tokenizer import Tokenizer
 from jumok.errors import ConfigError
@@ -51,17 +52,20 @@ class Task(ABC, Generic[ModelT, BatchT, StoreT]):
     """What is to be learnt: from data to batches and a loss, from answers to scores."""
 
     Data: ClassVar[type[DataConfig[DataFile]]]  # the class of its [data]
+    Corpora: ClassVar[type[data_corpora.Corpora[Any, Any]]]  # and of what is read by it
     sections: ClassVar[tuple[str, ...]] = ()  # of a recipe that it uses beside data, model and training
     tokenizer_names: ClassVar[tuple[str, ...]] = ()  # a run keeps a file for each
     unit: ClassVar[str]  # what the loss is counted over
     rewarded: ClassVar[bool] = False  # whether its answers are texts that training.self_critical can reward
     filmed: ClassVar[bool] = False  # whether a run's attention can be filmed at its evaluations
     recipe: Recipe
-    corpora: Corpora[Any, StoreT]  # the data of the recipe
+    corpora: data_corpora.Corpora[Any, StoreT]  # the data of the recipe
     components: Mapping[str, Component] = MappingProxyType({})  # trained models that the recipe's model is made of
 
+    def __init__(self, recipe: Recipe, corpora: data_corpora.Corpora[Any, StoreT]) -> None:
+        self.recipe, self.corpora = recipe, corpora
+
     @classmethod
-    @abstractmethod
     def open(
         cls,
         recipe: Recipe,
@@ -70,7 +74,14 @@ class Task(ABC, Generic[ModelT, BatchT, StoreT]):
         tokenizers: Mapping[str, Tokenizer] | None = None,
         progress: ProgressCallback = lambda what, done: None,
     ) -> Self:
-        """Return the task of a recipe; tokenizers are trained where none are given, data is read when needed."""
+        """Return the task of a recipe; tokenizers are trained where none are given, data is read when needed.
+
+        As it stands here, it is that of a task without tokenizers, whose batches are counted in examples.
+        """
+        assert isinstance(recipe.data, cls.Data)
+        if recipe.training.batch_tokens != TrainingConfig().batch_tokens:
+            raise ConfigError(f"training.batch_tokens is for text; set training.batch_size, in {cls.unit}")
+        return cls(recipe, cls.Corpora(recipe.data, folders, progress))
 
     @property
     @abstractmethod
@@ -99,6 +110,10 @@ class Task(ABC, Generic[ModelT, BatchT, StoreT]):
     def open_split(self, split: Split) -> dict[str, StoreT]:
         """Return the stores of a split by label, ready for use."""
         return self.corpora.evaluation(split)
+
+    def monitored(self) -> list[StoreT]:
+        """Return the val stores that are scored during training: what is withheld from it must not choose its weights."""
+        return [store for title, store in self.open_split("val").items() if title not in self.corpora.withheld]
 
     @abstractmethod
     def complete(self, recipe: Recipe) -> Recipe:

@@ -39,9 +39,8 @@ def forecast_probes(splits: Sequence[Windows], *, count: int) -> list[Probe]:
 class ForecastCamera:
     """Show where a model looks in the probes."""
 
-    def __init__(self, config: object, probes: Sequence[Probe]) -> None:
-        self.config, self.probes = config, probes
-        self.kind = str(getattr(config, "tokens", ""))
+    def __init__(self, probes: Sequence[Probe]) -> None:
+        self.probes = probes
 
     @torch.inference_mode()
     def __call__(self, model: SeriesReader) -> tuple[Shot, ...]:
@@ -55,9 +54,9 @@ class ForecastCamera:
         with one_thread_for(1, model), observe(model) as record:
             point = model.head.point(model(batch)).numpy(force=True)
         target = len(data.targets) - 1
-        sides = self._sides(windows, context=bool(batch.known.shape[-1] or batch.static.shape[-1]))
+        sides = _sides(model, windows, context=bool(batch.known.shape[-1] or batch.static.shape[-1]))
         kind = next(iter(sides))  # of steps, where the forecast looks
-        maps = window_maps(record, {kind: sides[kind]}, target if self.kind == "patches" else 0)
+        maps = window_maps(record, {kind: sides[kind]}, target if model.tokens == "patches" else 0)
         (series,), (row,) = windows.locate(numbers)
         name, column = windows.store.names[series], windows.store.columns[target]
         came = windows.values(numbers)[0, data.look_back :, target]
@@ -74,13 +73,19 @@ class ForecastCamera:
             answer_is="forecast",
         )
 
-    def _sides(self, windows: Windows, *, context: bool) -> Sides:
-        """Return what looks at what, steps counted from the last one known: −1, −2, … before it, +1, +2, … after it."""
-        data = windows.data
-        past = [f"−{data.look_back - place}" for place in range(data.look_back)]
-        ahead = [f"+{place + 1}" for place in range(data.horizon)]
-        sizes = {name: int(getattr(self.config, name, 0)) for name in ("patch", "stride")}
-        return forecaster_sides(self.kind, past, ahead, windows.store.columns, context=context, **sizes)
+
+def _sides(model: SeriesReader, windows: Windows, *, context: bool) -> Sides:
+    """Return what looks at what, steps counted from the last one known: −1, −2, … before it, +1, +2, … after it."""
+    data = windows.data
+    return forecaster_sides(
+        model.tokens,
+        [f"−{data.look_back - place}" for place in range(data.look_back)],
+        [f"+{place + 1}" for place in range(data.horizon)],
+        windows.store.columns,
+        patch=model.patch,
+        stride=model.stride,
+        context=context,
+    )
 
 
 def filmed(found: AttentionMap) -> AttentionMap:

@@ -4,22 +4,17 @@ training   table → windows → SeriesBatch → model → what it says of each 
 answering  the last steps of a table → scaled → model → point and quantiles → the data's own units
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from pathlib import Path
-from typing import Self
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from jumok.config import SeriesData, SeriesModelConfig, TrainingConfig
+from jumok.config import SeriesData, SeriesModelConfig
 from jumok.config.recipe import Recipe
-from jumok.data.corpora import ProgressCallback
 from jumok.data.series.series_corpora import SeriesCorpora
 from jumok.data.series.windows import Windows
-from jumok.data.text.tokenizer import Tokenizer
-from jumok.errors import ConfigError
 from jumok.inspection.film import Shot
 from jumok.nn.batch import SeriesBatch
 from jumok.nn.model import SeriesReader
@@ -41,26 +36,10 @@ class Forecasting(Task[SeriesReader, SeriesBatch, Windows]):
     """The task of telling what comes next."""
 
     Data = SeriesData
+    Corpora = SeriesCorpora
     unit = "windows"
+    filmed = True
     corpora: SeriesCorpora
-
-    def __init__(self, recipe: Recipe, corpora: SeriesCorpora) -> None:
-        self.recipe, self.corpora = recipe, corpora
-
-    @classmethod
-    def open(
-        cls,
-        recipe: Recipe,
-        folders: Sequence[Path],
-        *,
-        tokenizers: Mapping[str, Tokenizer] | None = None,
-        progress: ProgressCallback = lambda what, done: None,
-    ) -> Self:
-        """Return the task of a recipe; its tables are read when needed."""
-        assert isinstance(recipe.data, SeriesData)
-        if recipe.training.batch_tokens != TrainingConfig().batch_tokens:
-            raise ConfigError("training.batch_tokens is for text; set training.batch_size, in windows")
-        return cls(recipe, SeriesCorpora(recipe.data, folders, progress))
 
     @property
     def scores(self) -> Mapping[str, Direction]:
@@ -175,7 +154,7 @@ class Forecasting(Task[SeriesReader, SeriesBatch, Windows]):
     def camera(self, model: SeriesReader, *, count: int) -> Callable[[SeriesReader], tuple[Shot, ...]] | None:
         """Return what shows where a model looks in so many val windows; None where nothing is known of its tokens."""
         probes = forecast_probes(list(self.open_split("val").values()), count=count)
-        return ForecastCamera(self.recipe.model, probes) if probes and hasattr(self.recipe.model, "tokens") else None
+        return ForecastCamera(probes) if probes and model.tokens else None
 
     def survey(self) -> Survey[PendingWindows]:
         """Return the data at a glance, for `check`."""

@@ -55,6 +55,7 @@ class ImageCaptioning(WritingTask[Captions, CaptionBatch, CaptionStore, Seen]):
     """The task of describing an image in a sentence."""
 
     Data = CaptionData
+    Corpora = CaptionCorpora
     tokenizer_names = ("text",)
     filmed = True
     marks = replace(MARKS, unknown=UNKNOWN)  # a caption that says [UNK] says nothing
@@ -66,9 +67,6 @@ class ImageCaptioning(WritingTask[Captions, CaptionBatch, CaptionStore, Seen]):
         "rouge_l": "larger",
     }
     corpora: CaptionCorpora
-
-    def __init__(self, recipe: Recipe, corpora: CaptionCorpora) -> None:
-        self.recipe, self.corpora = recipe, corpora
 
     @classmethod
     def open(
@@ -290,7 +288,7 @@ class ImageCaptioning(WritingTask[Captions, CaptionBatch, CaptionStore, Seen]):
 
     def evaluate(self, model: Captions) -> Scores:
         """Return the val scores that are taken during training: loss over all, greedy captions of some, two samples."""
-        stores = list(self.open_split("val").values())
+        stores = self.monitored()
         loss = self.mean_loss(model, *stores)
         everyone = [(store, number) for store in stores for number in range(len(store))]
         count = min(self.recipe.training.evaluate_sentences, len(everyone))

@@ -4,22 +4,18 @@ training   images → decoded store → varied, mixed → ImageBatch → model �
 answering  file → pixels → normalised → model → probability of each class
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from pathlib import Path
-from typing import Self
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from jumok.config import ImageData, TrainingConfig
+from jumok.config import ImageData
 from jumok.config.recipe import Recipe
-from jumok.data.corpora import ProgressCallback
 from jumok.data.images.decode import Pixels
 from jumok.data.images.image_corpora import ImageCorpora
 from jumok.data.images.image_store import LabelledImageStore
-from jumok.data.text.tokenizer import Tokenizer
 from jumok.errors import ConfigError
 from jumok.nn.batch import ImageBatch
 from jumok.nn.model import ImageReader
@@ -37,6 +33,7 @@ class ImageClassification(Classification[ImageReader, ImageBatch, LabelledImageS
     """The task of naming an image's class."""
 
     Data = ImageData
+    Corpora = ImageCorpora
     unit = "images"
     scores: Mapping[str, Direction] = {
         "loss": "smaller",
@@ -45,24 +42,6 @@ class ImageClassification(Classification[ImageReader, ImageBatch, LabelledImageS
         "top5": "larger",
     }
     corpora: ImageCorpora
-
-    def __init__(self, recipe: Recipe, corpora: ImageCorpora) -> None:
-        self.recipe, self.corpora = recipe, corpora
-
-    @classmethod
-    def open(
-        cls,
-        recipe: Recipe,
-        folders: Sequence[Path],
-        *,
-        tokenizers: Mapping[str, Tokenizer] | None = None,
-        progress: ProgressCallback = lambda what, done: None,
-    ) -> Self:
-        """Return the task of a recipe; its images are decoded when needed."""
-        assert isinstance(recipe.data, ImageData)
-        if recipe.training.batch_tokens != TrainingConfig().batch_tokens:
-            raise ConfigError("training.batch_tokens is for text; set training.batch_size, in images")
-        return cls(recipe, ImageCorpora(recipe.data, folders, progress))
 
     @property
     def data(self) -> ImageData:

@@ -4,23 +4,19 @@ training   images → ImageBatch → ImageCoder.recode → difference from what 
 answering  pixels → codes (h, w) → pixels
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from pathlib import Path
-from typing import Self
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from jumok.config import CaptionData, CodesModelConfig, TrainingConfig
+from jumok.config import CaptionData, CodesModelConfig
 from jumok.config.recipe import Recipe
-from jumok.data.corpora import ProgressCallback
 from jumok.data.images.decode import Pixels
 from jumok.data.images.image_only_corpora import ImageOnlyCorpora
 from jumok.data.images.image_store import ImageStore
-from jumok.data.text.tokenizer import Tokenizer
 from jumok.errors import ConfigError
 from jumok.evaluation.image_likeness import code_use, psnr, ssim
 from jumok.nn.batch import ImageBatch
@@ -43,6 +39,7 @@ class ImageCoding(Task[ImageCoder, ImageBatch, ImageStore]):
     """The task of saying images in codes."""
 
     Data = CaptionData
+    Corpora = ImageOnlyCorpora
     unit = "images"
     scores: Mapping[str, Direction] = {
         "loss": "smaller",
@@ -52,24 +49,6 @@ class ImageCoding(Task[ImageCoder, ImageBatch, ImageStore]):
         "bits": "smaller",
     }
     corpora: ImageOnlyCorpora
-
-    def __init__(self, recipe: Recipe, corpora: ImageOnlyCorpora) -> None:
-        self.recipe, self.corpora = recipe, corpora
-
-    @classmethod
-    def open(
-        cls,
-        recipe: Recipe,
-        folders: Sequence[Path],
-        *,
-        tokenizers: Mapping[str, Tokenizer] | None = None,
-        progress: ProgressCallback = lambda what, done: None,
-    ) -> Self:
-        """Return the task of a recipe; its images are decoded when needed."""
-        assert isinstance(recipe.data, CaptionData)
-        if recipe.training.batch_tokens != TrainingConfig().batch_tokens:
-            raise ConfigError("training.batch_tokens is for text; set training.batch_size, in images")
-        return cls(recipe, ImageOnlyCorpora(recipe.data, folders, progress))
 
     @property
     def data(self) -> CaptionData:
@@ -195,7 +174,7 @@ class ImageCoding(Task[ImageCoder, ImageBatch, ImageStore]):
 
     def evaluate(self, model: ImageCoder) -> Scores:
         """Return the val scores that are taken during training."""
-        return self.metrics(model, *self.open_split("val").values())
+        return self.metrics(model, *self.monitored())
 
     def survey(self) -> Survey[PendingImages]:
         """Return the data at a glance, for `check`."""

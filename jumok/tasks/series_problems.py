@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from jumok.data.series.gaps import uneven_steps
+from jumok.data.series.missing_steps import uneven_steps
 from jumok.data.series.scaling import Values
 from jumok.data.series.values import parts
 from jumok.data.series.windows import Windows
@@ -45,9 +45,7 @@ def _steps(train: Windows) -> list[Problem]:
     uneven = uneven_steps(store.dates, store.offsets, store.names, store.date_kind)
     if uneven is None:
         return []
-    cure = (
-        f"set data.interval = '{uneven.usual}', and data.gaps = 'fill' or 'split'; as it is, each row is the next step"
-    )
+    cure = f"set data.interval = '{uneven.usual}', and data.missing = 'fill' or 'split'; as it is, each row is the next step"
     return [(str(uneven), cure)]
 
 
@@ -77,7 +75,7 @@ def _columns(train: Windows) -> list[Problem]:
             problems.append((f"column '{name}' is constant in the training rows", f"leave it out of data.{use}"))
         elif missing[column] > MISSING * rows:
             share = missing[column] / rows
-            cure = "is it the right column? Steps without values teach nothing; data.gaps = 'fill' adds some"
+            cure = "is it the right column? Steps without values teach nothing; data.missing = 'fill' adds some"
             problems.append((f"{share:.0%} of column '{name}' are missing in the training rows", cure))
     return problems
 

@@ -21,9 +21,6 @@ class TextTask(Task[ModelT, BatchT, StoreT]):
     subword_dropout: ClassVar[bool] = False  # whether its texts may be cut anew every epoch
     corpora: SingleTokenizerCorpora[Any, StoreT]
 
-    def __init__(self, recipe: Recipe, corpora: SingleTokenizerCorpora[Any, StoreT]) -> None:
-        self.recipe, self.corpora = recipe, corpora
-
     @classmethod
     def open(
         cls,

@@ -74,9 +74,6 @@ class TextToImage(Task[Draws, DrawingBatch, CaptionStore]):
     scores: Mapping[str, Direction] = {"loss": "smaller", "bits": "smaller", "text_loss": "smaller"}
     corpora: CaptionCorpora
 
-    def __init__(self, recipe: Recipe, corpora: CaptionCorpora) -> None:
-        self.recipe, self.corpora = recipe, corpora
-
     @classmethod
     def open(
         cls,
@@ -291,7 +288,7 @@ class TextToImage(Task[Draws, DrawingBatch, CaptionStore]):
 
     def evaluate(self, model: Draws) -> Scores:
         """Return the val scores that are taken during training."""
-        return self.metrics(model, *self.open_split("val").values())
+        return self.metrics(model, *self.monitored())
 
     def survey(self) -> Survey[DrawingBatch]:
         """Return the data at a glance, for `check`."""

@@ -46,6 +46,7 @@ class Translation(WritingTask[Translates, PairBatch, PairStore, Ids]):
     """The task of turning one sequence of tokens into another."""
 
     Data = ParallelData
+    Corpora = ParallelCorpora
     tokenizer_names = ("source", "target")
     filmed = True
     scores: Mapping[str, Direction] = {
@@ -58,7 +59,7 @@ class Translation(WritingTask[Translates, PairBatch, PairStore, Ids]):
     corpora: ParallelCorpora
 
     def __init__(self, recipe: Recipe, corpora: ParallelCorpora) -> None:
-        self.recipe, self.corpora = recipe, corpora
+        super().__init__(recipe, corpora)
         self.source_tokenizer = corpora.source_tokenizer
 
     @property

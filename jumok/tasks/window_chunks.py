@@ -26,7 +26,7 @@ class Chunk:
     numbers: Numbers  # (B,)
     stretch: Numbers  # (B,): series of the store
     past: Values  # (B, R, V) transformed; NaN where missing
-    complete: Values  # (B, R, V) without gaps
+    complete: Values  # (B, R, V) without missing values
     future: Values  # (B, H, V) transformed; NaN where missing
     observed: Mask  # (B, H, V)
     arrays: WindowArrays

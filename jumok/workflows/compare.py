@@ -6,12 +6,9 @@ captioners and their stores → compare_captions.py; forecasters and their windo
 The first run is the baseline. Tokenizers differ between runs, so a source is as long as it has words between spaces.
 """
 
-import json
-import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +27,7 @@ from jumok.predictors.captioner import CaptionWriter
 from jumok.predictors.forecaster import SeriesForecaster
 from jumok.predictors.translator import Translator
 from jumok.runs.loading import LoadOptions, PredictorT, add_data_folder, load_run, predictor_class_of
+from jumok.workflows.compared_runs import ComparedRun, Progress, SideBySide, advance_of, differences, training_time
 
 if TYPE_CHECKING:
     from jumok.workflows.compare_captions import CaptionComparison
@@ -41,14 +39,9 @@ Texts = list[tuple[str, str]]
 
 
 @dataclass(frozen=True)
-class RunResult:
+class RunResult(ComparedRun):
     """One run's row of a comparison."""
 
-    name: str
-    folder: str
-    model: str
-    parameters: int
-    training_seconds: float | None  # None where the run's folder does not say
     training_tokens_per_second: float | None
     bleu: float
     bleu_significance: Significance
@@ -65,7 +58,7 @@ class RunResult:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(SideBySide):
     """Runs side by side on one corpus."""
 
     sentences: int
@@ -74,20 +67,10 @@ class Comparison:
     chrf_signature: str
     threads: int
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values, for JSON."""
-        return asdict(self)
-
     @property
     def decoding_differences(self) -> dict[str, list[Any]]:
         """The decoding options in which the runs differ, with the value of each run."""
         return differences([run.decoding for run in self.runs])
-
-
-def differences(options: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
-    """Return the options in which runs differ, with the value of each run."""
-    values = {key: [of_run[key] for of_run in options] for key in options[0]}
-    return {key: found for key, found in values.items() if any(value != found[0] for value in found)}
 
 
 def compare(
@@ -101,7 +84,7 @@ def compare(
     checkpoint: str = "best",
     beam: int | None = None,
     png: str | Path | None = None,
-    progress: Callable[[str, int, int], None] = lambda name, done, total: None,
+    progress: Progress = lambda name, done, total: None,
 ) -> "dict[str, Comparison] | dict[str, CaptionComparison] | dict[str, ForecastComparison]":
     """Return runs side by side on each corpus of a split, or on two files, by label; the first run is the baseline.
 
@@ -189,7 +172,7 @@ def compare_runs(
     *,
     checkpoint: str = "best",
     beam: int | None = None,
-    progress: Callable[[str, int, int], None] = lambda name, done, total: None,
+    progress: Progress = lambda name, done, total: None,
 ) -> dict[str, Comparison]:
     """Return a comparison for each corpus of the first run; every run must have its sentences."""
     corpora = same_sentences(predictors, stores)  # before the first of them spends its time on translating
@@ -246,12 +229,12 @@ def _compare(
     *,
     checkpoint: str,
     beam: int | None,
-    progress: Callable[[str, int, int], None],
+    progress: Progress,
 ) -> Comparison:
     sources, references = [source for source, _ in texts], [reference for _, reference in texts]
     words = [len(source.split()) for source in sources]
     answered = [
-        _translate(predictor, sources, to=to, beam=beam, progress=partial(_tell, progress, name, len(sources)))
+        _translate(predictor, sources, to=to, beam=beam, progress=advance_of(progress, name, len(sources)))
         for (name, predictor), to in zip(predictors.items(), languages, strict=True)
     ]
     written = [answers.texts for answers in answered]
@@ -316,32 +299,3 @@ def _translate(
     best = [answers[0] for answers in found]
     tokens = sum(len(answer.ids) + answer.finished for answer in best)
     return _Answered([answer.text for answer in best], tokens, seconds, len(cut), options)
-
-
-def _tell(progress: Callable[[str, int, int], None], name: str, total: int, done: int) -> None:
-    progress(name, done, total)
-
-
-def training_time(folder: Path, checkpoint: str = "best") -> tuple[float | None, float | None]:
-    """Return a run's seconds in training and target tokens per second: of all of it, or up to checkpoint step-N."""
-    step = re.fullmatch(r"step-(\d+)", checkpoint)
-    lines: list[str] = []
-    for path in (folder / "metrics.jsonl", folder / (checkpoint if step else "last") / "training.json"):
-        if path.is_file():
-            text = path.read_text(encoding="utf-8", errors="replace")
-            lines += [text] if path.suffix == ".json" else text.splitlines()
-    rows = [row for row in map(_row, lines) if not step or row.get("step", 0) <= int(step[1])]
-    rows = [row for row in rows if row.get("seconds") and "target_tokens" in row]  # rows of evaluations have no tokens
-    if not rows:
-        return None, None
-    last = max(rows, key=lambda row: (row["step"], row["seconds"]))
-    return float(last["seconds"]), last["target_tokens"] / last["seconds"]
-
-
-def _row(line: str) -> dict[str, Any]:
-    """Return a line of the log; one that a kill cut off is empty."""
-    try:
-        row = json.loads(line)
-    except ValueError:
-        return {}
-    return row if isinstance(row, dict) else {}

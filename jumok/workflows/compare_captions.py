@@ -6,9 +6,8 @@ A resample draws images; CIDEr-D keeps the weights of the whole corpus, and BLEU
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from functools import partial
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +20,8 @@ from jumok.evaluation.captions import CaptionScores, bleu_from_counts, score_cap
 from jumok.evaluation.scenes import SceneScores, score_scenes
 from jumok.evaluation.significance import Significance, resample
 from jumok.predictors.captioner import CaptionWriter
-from jumok.workflows.compare import differences, training_time
 from jumok.workflows.compare_figure import Panel, draw_panels
-
-Progress = Callable[[str, int, int], None]
+from jumok.workflows.compared_runs import ComparedRun, Progress, SideBySide, advance_of, differences, training_time
 
 
 @dataclass(frozen=True)
@@ -38,14 +35,9 @@ class ObjectsRight:
 
 
 @dataclass(frozen=True)
-class CaptionResult:
+class CaptionResult(ComparedRun):
     """One run's row of a comparison."""
 
-    name: str
-    folder: str
-    model: str
-    parameters: int
-    training_seconds: float | None  # None where the run's folder does not say
     training_tokens_per_second: float | None
     cider_d: float
     cider_d_significance: Significance
@@ -61,17 +53,13 @@ class CaptionResult:
 
 
 @dataclass(frozen=True)
-class CaptionComparison:
+class CaptionComparison(SideBySide):
     """Captioners side by side on one corpus."""
 
     images: int
     runs: list[CaptionResult]
     signature: str
     threads: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values, for JSON."""
-        return asdict(self)
 
     @property
     def decoding_differences(self) -> dict[str, list[Any]]:
@@ -138,7 +126,7 @@ def _compare(
         chosen = predictor.options.changed({"beam": beam})
         predictor.task.seen(store)  # what a frozen encoder sees is computed before the clock starts
         started = time.perf_counter()
-        written.append(predictor.write(store, chosen, partial(_tell, progress, name, len(store))))
+        written.append(predictor.write(store, chosen, advance_of(progress, name, len(store))))
         seconds.append(time.perf_counter() - started)
         options.append(chosen)
     scores = [score_captions(texts, references) for texts in written]
@@ -207,7 +195,3 @@ def draw_objects(comparisons: Mapping[str, CaptionComparison], path: Path) -> No
             "--png draws captions by number of objects, which is known of the set `shapes` alone; leave it out"
         )
     draw_panels(panels, path)
-
-
-def _tell(progress: Progress, name: str, total: int, done: int) -> None:
-    progress(name, done, total)

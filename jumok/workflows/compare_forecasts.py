@@ -6,8 +6,8 @@ Look-backs may differ, as long as the windows' targets are the same. Floors are 
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -33,23 +33,17 @@ from jumok.tasks.forecast_scores import (
 )
 from jumok.tasks.window_chunks import Chunk, Ground
 from jumok.tasks.window_floors import Forecaster, floors_of
-from jumok.workflows.compare import training_time
 from jumok.workflows.compare_figure import Panel, draw_panels
+from jumok.workflows.compared_runs import ComparedRun, Progress, SideBySide, advance_of, training_time
 
-Progress = Callable[[str, int, int], None]
 STEPS = 8  # of the horizon that a figure shows
 TITLES = {"mse": "MSE", "distance": "distance"}
 
 
 @dataclass(frozen=True)
-class ForecastResult:
+class ForecastResult(ComparedRun):
     """One run's row of a comparison."""
 
-    name: str
-    folder: str
-    model: str
-    parameters: int
-    training_seconds: float | None  # None where the run's folder does not say
     look_back: int
     scores: dict[str, Any]  # as `evaluate` has them
     tests: dict[str, dict[str, Any]]  # by score: skill and p against the first run, whose own is empty
@@ -58,7 +52,7 @@ class ForecastResult:
 
 
 @dataclass(frozen=True)
-class ForecastComparison:
+class ForecastComparison(SideBySide):
     """Forecasters side by side on one split."""
 
     windows: int
@@ -69,10 +63,6 @@ class ForecastComparison:
     floor_score: float
     runs: list[ForecastResult]
     threads: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values, for JSON."""
-        return asdict(self)
 
 
 def compare_forecasters(
@@ -160,9 +150,7 @@ def _compare(
         forecasters: dict[str, Forecaster] = {MODEL: timed}
         if not tallies:
             forecasters |= floors_of(windows, train, ground)[0]
-        found = tally(
-            windows, forecasters, ground, levels=levels, progress=partial(_tell, progress, name, len(windows))
-        )
+        found = tally(windows, forecasters, ground, levels=levels, progress=advance_of(progress, name, len(windows)))
         tallies.append(found.pop(MODEL))
         floors = floors or found
         seconds.append(timed.seconds)
@@ -217,7 +205,3 @@ def draw_steps(comparisons: Mapping[str, ForecastComparison], path: Path) -> Non
             )
         )
     draw_panels(panels, path)
-
-
-def _tell(progress: Progress, name: str, total: int, done: int) -> None:
-    progress(name, done, total)

@@ -15,7 +15,7 @@ def open_film(run: Path) -> Film:
     if film is not None:
         return film
     if not task_class(recipe.task).filmed:
-        raise RunError(f"{run} is a run of {recipe.task}; films are of texts and captions, not of that")
+        raise RunError(f"{run} is a run of {recipe.task}; films are of texts, captions and forecasts, not of that")
     if recipe.model.why_no_film:
         raise RunError(f"{run} has no film: {recipe.model.why_no_film}")
     why = "training.probes = 0" if not recipe.training.probes else "no frames were kept of it"

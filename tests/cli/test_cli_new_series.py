@@ -68,6 +68,48 @@ def test_what_is_said_is_taken(shops):
     assert (data["targets"], data["past"], data["horizon"]) == (["promotion"], ["y"], 3)
 
 
+def test_what_is_constant_in_a_series_is_static(tmp_path):
+    days, places = np.datetime64("2024-01-01") + np.arange(90), ("north", "south", "north")
+    rows = [
+        (
+            f"shop {shop}",
+            day,
+            shop + step,
+            step % 2,
+            7,
+            100 * shop,
+            places[shop],
+            f"Shop no. {shop}",
+            "wet" if step % 3 else "dry",
+        )
+        for step, day in enumerate(days)
+        for shop in range(3)
+    ]
+    path = write(tmp_path / "shops.csv", "unique_id,ds,y,promotion,tax,size,place,title,weather", rows)
+    told, recipe, written = new(path, "--id", "unique_id", "--target", "y")
+    assert recipe["data"]["past"] == ["promotion"]
+    assert recipe["data"]["static"] == ["size", "place"]
+    assert "known only up to the last step: 'promotion'" in told
+    assert "constant in each series: 'size', 'place'" in told
+    assert "left out (constant, or words or dates that change): 'tax', 'title', 'weather'" in told
+    assert "# assumed: known only up to the last step; what is known ahead" in written.read_text(encoding="utf-8")
+    assert jumok("check", written, "--json").code == 0
+
+
+def test_a_column_that_changes_late_is_not_static(tmp_path):
+    hours = np.datetime64("2024-01-01T00:00") + np.arange(3100) * np.timedelta64(1, "h")
+    rows = [(name, hour, step, step > 3000) for name in "ab" for step, hour in enumerate(hours)]
+    rows = [(name, hour, step, int(late and name == "b")) for name, hour, step, late in rows]
+    _, recipe, _ = new(write(tmp_path / "late.csv", "id,time,y,tariff", rows))
+    assert recipe["data"]["past"] == ["tariff"]
+    assert "static" not in recipe["data"]
+
+
+def test_beside_the_target_of_one_series_others_are_past(hours):
+    _, recipe, _ = new(hours, "--target", "load")
+    assert (recipe["data"]["targets"], recipe["data"]["past"]) == (["load"], ["heat"])
+
+
 def test_prices_of_trading_days_are_log_returns(tmp_path):
     days = np.busday_offset("2024-01-01", np.arange(120))
     path = write(

@@ -49,7 +49,7 @@ def test_directions_do_not_depend_on_how_windows_are_cut():
     assert np.rad2deg(floors.draw_turns(one, 5000, 20).std()) == pytest.approx(25, rel=0.02)
 
 
-def test_gaps_are_filled_from_before_then_from_after():
+def test_missing_values_are_filled_from_before_then_from_after():
     nan = np.nan
     past = np.array([[[nan, nan], [2.0, nan], [nan, nan], [5.0, nan], [nan, nan]]])
     assert floors.carried(past, np.array([9.0, 7.0]))[0].T.tolist() == [[2, 2, 2, 5, 5], [7, 7, 7, 7, 7]]

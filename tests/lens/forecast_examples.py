@@ -80,6 +80,4 @@ def explained(tokens="steps", *, paths=False, truth=True, steps_known=0, name="e
         trained_steps=data.horizon,
     )
     columns = [*map(str, data.targets), *map(str, data.past), *map(str, data.known)]
-    return explain_forecast(
-        model, data, model.config, forecast, history, known, np.zeros(0), columns=columns, name=name
-    )
+    return explain_forecast(model, data, forecast, history, known, np.zeros(0), columns=columns, name=name)

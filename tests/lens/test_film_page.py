@@ -7,6 +7,9 @@ import torch
 from cli.conftest import COPY_RECIPE, train_once, write_recipe
 from lens.test_page import browser, choose, pytestmark, visit  # noqa: F401 - fixtures, and when to skip
 
+from jumok.inspection.film import Frame, Shot
+from jumok.inspection.record import AttentionMap
+from jumok.lens.film import Film
 from jumok.lens.film_page import make_film_page
 from jumok.workflows.film import open_film
 
@@ -144,3 +147,30 @@ def test_nothing_is_loaded_from_outside_and_text_stays_text(made, film):
     assert "{{" not in made.html
     named = make_film_page(film, name="</title><script>").html
     assert named.count("</script>") == made.html.count("</script>")
+
+
+def film_of_forecasts(sides):
+    """Return the film of a forecaster with random weights: two layers of three heads, five that look at seven."""
+    queries, keys = [f"+{step}" for step in range(1, 6)], [f"−{step}" for step in range(7, 0, -1)]
+    maps = [
+        AttentionMap(f"layers.{layer}", "cross", layer, torch.rand(3, 5, 7).softmax(-1), tuple(queries), tuple(keys))
+        for layer in (1, 2)
+    ]
+    texts = "wave · value · 8", "▁▂▃▄▅  1 … 2", "▁▁▁▁▁  1 … 1"
+    shot = Shot(*texts, tuple(maps), tuple(range(7)), tuple(range(5)), sides=sides, answer_is="forecast")
+    return Film([Frame(step, (shot,)) for step in (0, 3)], {3: {"loss": 0.5}})
+
+
+@pytest.mark.parametrize(
+    ("sides", "noun"),
+    [(("forecast", "past"), "step"), (("patches", "patches"), "patch"), (("variables", "variables"), "variable")],
+)
+def test_the_film_of_a_forecaster_speaks_of_steps_and_windows(visit, sides, noun):  # noqa: F811
+    tab = visit(make_film_page(film_of_forecasts(sides), name="wave"))
+    assert tab.locator("#reference").inner_text().startswith("what came: ▁▂▃▄▅")
+    told = tab.locator("#charts [title]").evaluate_all("all => all.map((one) => one.title)")
+    assert told[0] == "On validation windows, while the run was trained"
+    assert f"0 looks at one {noun}, more at many" in told[1]
+    assert len(told) == 2, "a forecast has no end token"
+    whole = tab.locator("body").evaluate("one => one.outerHTML.replace(/<script.*?<.script>/gs, '')")
+    assert not re.search(r"\bwords?\b|\bsentences?\b", re.sub(r'class="[^"]*"', "", whole))

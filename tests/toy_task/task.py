@@ -39,15 +39,9 @@ class Counting(Task[Counter, BitsBatch, BitsStore]):
     """The task of counting bits."""
 
     Data = BitsData
+    Corpora = BitsCorpora
     unit = "rows"
     scores = {"loss": "smaller", "error": "smaller"}  # the mean distance to the right count: a measure of its own
-
-    def __init__(self, recipe, corpora):
-        self.recipe, self.corpora = recipe, corpora
-
-    @classmethod
-    def open(cls, recipe, folders, *, tokenizers=None, progress=lambda what, done: None):
-        return cls(recipe, BitsCorpora(recipe.data, folders, progress))
 
     @property
     def size(self):

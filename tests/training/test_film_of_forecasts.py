@@ -27,6 +27,8 @@ def test_a_filmed_run_is_the_run_that_was_not(train, assert_same_run, tokens):
     assert_same_run(filmed, unseen)
     assert [frame.step for frame in jumok.open_film(filmed).frames] == [0, 3, 6, 8]
     assert not (unseen / "film").exists()
+    with pytest.raises(jumok.errors.RunError, match=r"has no film \(training\.probes = 0\): train with"):
+        jumok.open_film(unseen)
 
 
 @pytest.mark.parametrize("tokens", ["steps", "patches", "variables"])

@@ -11,7 +11,8 @@ from cli.conftest import COPY_RECIPE, babble_run, copy_run, write_lines  # noqa:
 import jumok
 from jumok.data.builtin.toys import pairs
 from jumok.errors import ConfigError, DataError, MissingExtraError
-from jumok.workflows.compare import name_runs, training_time
+from jumok.workflows.compare import name_runs
+from jumok.workflows.compared_runs import training_time
 
 
 @pytest.fixture(scope="module")

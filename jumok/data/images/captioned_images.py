@@ -103,13 +103,24 @@ class CaptionedImages:
         return list(gathered.values())
 
     def built_in(self, split: Split) -> list[CaptionedImage]:
-        """Return the images of a split of the built-in set."""
+        """Return the images of a split of the built-in set; none that shows what is withheld."""
         grammar, name = GRAMMARS[self.data.captions], "shapes" if self.data.captions == "plain" else "relations"
         count = (self.data.set_size if split == "train" else 0) or grammar.DEFAULT_SIZES[split]
+        source = Path(name) / split
+        return self._drawn(f"{name} {split}", source / "seen" if self.data.withhold else source, count)
+
+    def withheld(self, split: Split) -> dict[str, list[CaptionedImage]]:
+        """Return the images of a split that show what training never sees, by what they are called in tables."""
+        kinds = relations.WITHHELD if self.data.withhold else ()
+        return {
+            kind: self._drawn(f"{kind} {split}", Path("relations") / split / kind, relations.WITHHELD_SIZE)
+            for kind in kinds
+        }
+
+    def _drawn(self, name: str, source: Path, count: int) -> list[CaptionedImage]:
+        """Return the first images of a part of the built-in set; its source says which part."""
         return [
-            CaptionedImage(
-                ImageEntry(f"{name} {split} {number}", "", Path(name) / split, number, built_in=self.data.set)
-            )
+            CaptionedImage(ImageEntry(f"{name} {number}", "", source, number, built_in=self.data.set))
             for number in range(count)
         ]
 

@@ -35,6 +35,11 @@ class ImageOnlyCorpora(Corpora[CaptionData, ImageStore]):
         """Size and channels of images."""
         return self.images.image_shape
 
+    @property
+    def withheld(self) -> set[str]:
+        """Titles of the stores that show what training never sees."""
+        return set(self.images.withheld("val"))
+
     def own_store(self, file: CaptionFiles) -> ImageStore:
         """Return the images of one file."""
         return self._store(self.images.listing(file).items)
@@ -47,7 +52,8 @@ class ImageOnlyCorpora(Corpora[CaptionData, ImageStore]):
         return self._store(self.images.train)
 
     def _built_in_stores(self, split: Split) -> dict[str, ImageStore]:
-        return {split: self._store(self.images.built_in(split))}
+        parts = {split: self.images.built_in(split), **self.images.withheld(split)}
+        return {title: self._store(items) for title, items in parts.items()}
 
     def _file_stores(self, split: Split) -> dict[str, ImageStore]:
         return by_title(self.data.files(split), self.own_store)

@@ -1,6 +1,6 @@
-"""From tables to a store of series: columns by their use, rows by series and date, gaps, calendar.
+"""From tables to a store of series: columns by their use, rows by series and date, missing steps, calendar.
 
-tables → blocks → numbers, dates, series → files (gathering.py) → in the order of time → gaps → SeriesStore in a folder
+tables → blocks → numbers, dates, series → files (gathering.py) → in the order of time → missing steps → SeriesStore
 """
 
 from collections.abc import Callable, Sequence
@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from jumok.config import SeriesData
 from jumok.config.series_data import Column
 from jumok.data.series.dates import DateReader, Dates, shown
-from jumok.data.series.gaps import divide, fill, uneven_steps
 from jumok.data.series.gathering import Gathered, grouped_ranks
+from jumok.data.series.missing_steps import divide, fill, uneven_steps
 from jumok.data.series.numbers import NumberReader
 from jumok.data.series.reading import Block, Cells, Table
 from jumok.data.series.series_store import SeriesStore
@@ -161,7 +161,7 @@ def build_store(
     names, statics = gathered.names, book.statics
     if data.interval:
         interval = Interval.parse(data.interval, gathered.kind)
-        if data.gaps == "split":
+        if data.missing == "split":
             offsets, series, told = divide(map_array(folder / "dates", "<i8"), offsets, interval)
             names, statics = [names[k] for k in series], [statics[k] for k in series]
         else:
@@ -203,7 +203,10 @@ def _add(
 ) -> None:
     """Append the rows of a block."""
     cells, lines = iter(block.columns), block.lines
-    dates: Dates | None = reader.read(next(cells), lines, table.path) if reader else None
+    dates: Dates | None = None
+    if reader:
+        zone = table.zones.get(table.names[table.number(data.date, "data.date")], "")
+        dates = reader.read(next(cells), lines, table.path, zone=zone)
     if reader and reader.kind == "number" and data.calendar:
         raise DataError(
             f"{table.path}: column '{data.date}' has step numbers, so there is no calendar; leave data.calendar out."

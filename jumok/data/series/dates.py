@@ -22,6 +22,7 @@ Dates = NDArray[np.int64]
 SECOND = 1_000_000  # microseconds
 UNIX_UNITS = {10: SECOND, 13: 1000, 16: 1, 19: 0}  # digits of a unix time → microseconds of one; 19: nanoseconds
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+UTC_NAMES = ("UTC", "Etc/UTC", "GMT", "Z", "+00:00")
 WHOLE = re.compile(r"[+-]?\d+(\.0*)?")
 ISO = re.compile(rb"\d{4}-\d\d(-\d\d)?([T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?)?")
 TIME = r"(?:[ T,]+(\d{1,2}):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?\s*([AaPp][Mm])?)?\s*(Z|UTC|GMT|[+-]\d\d:?\d\d)?"
@@ -49,10 +50,13 @@ class DateReader:
         self._day_first: bool | None = None  # of 3/4/2016
         self._known: dict[str, int] = {}  # dates that were read one by one
 
-    def read(self, cells: list[Any] | NDArray[Any], lines: Sequence[int], path: Path) -> Dates:
-        """Return the dates of cells; lines and path are for messages."""
+    def read(self, cells: list[Any] | NDArray[Any], lines: Sequence[int], path: Path, *, zone: str = "") -> Dates:
+        """Return the dates of cells; lines and path are for messages.
+
+        zone is that of times which numpy holds: they are in UTC already ('': they have none).
+        """
         if isinstance(cells, np.ndarray) and cells.dtype.kind == "M":
-            return self._of_times(cells, lines, path)
+            return self._of_times(cells, lines, path, zone)
         if isinstance(cells, np.ndarray) and cells.dtype.kind in "iuf":
             cells = [str(int(cell)) if cell == int(cell) else str(cell) for cell in cells.tolist() if cell == cell]
             if len(cells) < len(lines):
@@ -99,13 +103,15 @@ class DateReader:
         self.zoned = zoned
         return dates
 
-    def _of_times(self, cells: NDArray[Any], lines: Sequence[int], path: Path) -> Dates:
+    def _of_times(self, cells: NDArray[Any], lines: Sequence[int], path: Path, zone: str) -> Dates:
         if self.kind == "number":
             raise DataError(
                 f"{path} has dates in column {self.column!r}, the tables before it step numbers; write them alike."
             )
         self.kind = "date"
-        return self._checked(cells.astype("M8[us]").astype(np.int64), lines, path, zoned=bool(self.zoned))
+        if zone and zone not in UTC_NAMES:
+            self.zones.add(zone)
+        return self._checked(cells.astype("M8[us]").astype(np.int64), lines, path, zoned=bool(zone))
 
     def _numbers(self, texts: list[bytes], lines: Sequence[int], path: Path) -> Dates:
         try:

@@ -24,7 +24,7 @@ from jumok.data.series.values import refuse_no_logarithm
 class NewTable:
     """A table to forecast from.
 
-    A series with gaps (data.gaps = "split") has several stretches in the store, one after another, of one name: what comes
+    A series with missing steps (data.missing = "split") has several stretches in the store, one after another, of one name: what comes
     next is told from the last one.
     """
 

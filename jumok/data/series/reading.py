@@ -6,7 +6,7 @@
 import csv
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -43,6 +43,7 @@ class Table:
     names: list[str]
     has_names: bool  # a header, or a format that names its columns
     separator: str = ""
+    zones: Mapping[str, str] = field(default_factory=dict)  # of columns of times, where the format knows them
 
     def number(self, column: Column, use: str) -> int:
         """Return the number of a column that is given by number or name; use is the key of [data] that names it."""
@@ -58,8 +59,9 @@ class Table:
                 f"{self.path} has {self.names.count(column)} columns named {column!r}; rename all but one of them."
             )
         if column not in self.names:
+            hint = did_you_mean(column, self.names)
             raise DataError(
-                f"{self.path} has no column {column!r}, which {use} names; {did_you_mean(column, self.names)} "
+                f"{self.path} has no column {column!r}, which {use} names; {hint if hint.endswith('?') else f'{hint}.'} "
                 "Name the columns as the table does, or rename them there."
             )
         return self.names.index(column)
@@ -107,7 +109,9 @@ def open_table(path: Path, *, by_name: bool) -> Table:
         )
     if name.endswith(".parquet"):
         with open_parquet(path) as file:
-            return Table(path, list(file.schema_arrow.names), True)
+            schema = file.schema_arrow
+            zones = {column.name: zone for column in schema if (zone := _zone_of(column.type))}
+            return Table(path, list(schema.names), True, zones=zones)
     if name.endswith(".jsonl"):
         first = next((row for _, row in json_objects(path)), None)
         if first is None:
@@ -235,8 +239,15 @@ def _parquet_blocks(table: Table, wanted: Sequence[int]) -> Iterator[Block]:
             first += batch.num_rows
 
 
+def _zone_of(kind: Any) -> str:
+    """Return the time zone of a type of Arrow's, '' where it has none."""
+    import pyarrow
+
+    return str(kind.tz) if pyarrow.types.is_timestamp(kind) and kind.tz else ""
+
+
 def _of_arrow(column: Any) -> Cells:
-    """Return numbers and times as arrays, anything else as a list."""
+    """Return numbers and times (in UTC, where they have a zone) as arrays, anything else as a list."""
     import pyarrow
 
     kind = column.type

@@ -257,7 +257,7 @@ class SeriesCorpora(Corpora[SeriesData, Windows]):
             [[str(column), use] for column, use in used_columns(data)],
             data.calendar,
             data.interval,
-            data.gaps,
+            data.missing,
         ]
 
     def _content_of_train(self) -> object:

@@ -1,8 +1,8 @@
 """Series in memory-mapped files: the rows of all series end to end, each series in the order of time.
 
 table → values (N, C) of targets, past-only and known columns; dates (N,); where each series begins; static features
-A value that is missing is NaN here. What is left out of a series (a gap) makes two stretches of it, which are two series
-of one name.
+A value that is missing is NaN here. Where steps are missing, a series may be split in two stretches, which are two
+series of one name.
 """
 
 import json

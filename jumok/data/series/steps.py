@@ -1,6 +1,6 @@
 """The time from one step of a series to the next: how it is written, found out, and gone on with into the future.
 
-'15min', '1h', '2mo', '10' → Interval; dates → the usual one, by which future dates, seasons and gaps are told
+'15min', '1h', '2mo', '10' → Interval; dates → the usual one, by which future dates, seasons and missing steps are told
 """
 
 import re

@@ -1,68 +1,40 @@
-// The film put together: a slider through the steps of training, the map and the lines of each, charts underneath.
-import { followAppearance } from "./appearance.js";
-import { stepTold } from "./charts.js";
+// The film of a text or a forecast: the lines and the map of each step of training, charts underneath.
 import { weightColours } from "./colour.js";
-import { showControls } from "./controls.js";
 import { find } from "./elements.js";
-import { makeCharts, showCharts } from "./film_charts.js";
-import { makeFrames, meanMeasures } from "./film_frames.js";
-import { makeFilmPlayer, nearest } from "./film_player.js";
+import { meanMeasures } from "./film_frames.js";
+import { startFilm } from "./film_scene.js";
 import { percent } from "./formats.js";
 import { Lines } from "./lines.js";
 import { largestOf } from "./patch_grid.js";
-import { titleOf } from "./selection.js";
-import { makeState } from "./state.js";
-import { followLanguage, say } from "./texts.js";
+import { say } from "./texts.js";
 import { startPage } from "./unpacking.js";
 import { WeightMap } from "./weight_map.js";
 import { rowOf } from "./weights.js";
 
 function start(data, arrays) {
-  const frames = makeFrames(data, arrays), steps = data.frames.map((frame) => frame.step);
-  const last = steps.length - 1, slider = find("frame");
-  const runsName = () => (data.answers === "forecast" ? say("window") : say("sentence"));
-  const state = makeState([...frames(last)], { words: data.words, runsName, canRollOut: false });
-  const coloursOf = data.answers === "forecast" ? coloursUpTo : undefined; // weights on many steps are small
-  const panels = [new Lines(find("lines"), state), new WeightMap(find("map"), state, coloursOf)];
-  let frame = last;
-
-  const go = (number) => {
-    frame = Math.max(0, Math.min(last, number));
-    state.runs.splice(0, state.runs.length, ...frames(frame));
-    state.set({ frame });
-  };
+  const isForecast = data.answers === "forecast";
   const hasEnd = data.probes.some(({ sides }) => sides.some(({ labels }) => labels.includes("[END]")));
-  const charts = makeCharts(data, {
-    steps, go: (step) => go(nearest(steps, step)),
-    measures: measuresOf().filter(({ name }) => hasEnd || name !== "end"), // a forecast has no end token
+  startFilm(data, arrays, {
+    runsName: () => (isForecast ? say("window") : say("sentence")),
+    referenceOf: (text) => (isForecast ? say("what came: {text}", { text }) : say("reference: {text}", { text })),
+    scoredOn: () => (isForecast
+      ? say("On validation windows, while the run was trained")
+      : say("On validation sentences, while the run was trained")),
+    measures: measuresOf(data.probes[0].sides[1].name).filter(({ name }) => hasEnd || name !== "end"),
+    panelsOf: (state) => panelsOf(state, isForecast ? coloursUpTo : undefined), // weights on many steps are small
   });
-  const change = () => {
-    const { run, selection, settings } = state, step = steps[frame];
-    find("source").textContent = run.source;
-    find("answer").textContent = run.answer || "–";
-    document.title = `${say("the film of {name}", { name: data.name })} · jumok`;
-    find("reference").textContent = say("reference: {text}", { text: run.reference });
-    find("selection").textContent = titleOf(selection);
-    find("step").textContent = stepTold(step);
-    slider.value = frame;
-    slider.setAttribute("aria-valuetext", stepTold(step));
-    showControls(find("controls"), state);
-    panels.forEach((panel) => panel.show());
-    find("map").querySelector("canvas").setAttribute("aria-label", descriptionOf(selection));
-    showCharts(charts, { frames, steps, settings, step });
-    const values = charts.all.map((chart) => `${chart.titleOf()} ${chart.value.textContent}`);
-    find("spoken").textContent = `${stepTold(step)}: ${run.answer}. ${values.join(", ")}.`;
+}
+
+function panelsOf(state, coloursOf) {
+  const linesTold = () => say("lines from each that looks to those it looks at; the map tells the same in numbers");
+  const panels = [new Lines(find("lines"), state, linesTold), new WeightMap(find("map"), state, coloursOf)];
+  return {
+    show: () => {
+      panels.forEach((panel) => panel.show());
+      find("map").querySelector("canvas").setAttribute("aria-label", descriptionOf(state.selection));
+    },
+    light: () => panels.forEach((panel) => panel.light()),
   };
-  state.on("change", change);
-  state.on("point", () => panels.forEach((panel) => panel.light()));
-  followAppearance(() => state.set({}));
-  const player = makeFilmPlayer({ last, at: () => frame, go });
-  followLanguage(() => {
-    charts.drawn = "";
-    player.name();
-    state.set({});
-  });
-  change();
 }
 
 // The strongest weight has the strongest colour.
@@ -71,13 +43,15 @@ function coloursUpTo({ values }) {
   return (weight) => colours(most ? weight / most : 0);
 }
 
-// Entropy and the weight on the end token are the chosen heads'.
-function measuresOf() {
-  const spread = () => say("Entropy of the weights, a mean over words and heads: 0 looks at one word, more at many");
+// Entropy and the weight on the end token are the chosen heads'; side names what is looked at.
+function measuresOf(side) {
   const resting = () => say("Share of weight on the end token, where heads with nothing to do rest");
   const valueOf = (name) => (run, settings) => meanMeasures(run, settings)[name];
   return [
-    { name: "entropy", titleOf: () => say("spread of attention"), meaningOf: spread, valueOf: valueOf("entropy") },
+    {
+      name: "entropy", titleOf: () => say("spread of attention"), meaningOf: () => spreadOver(side),
+      valueOf: valueOf("entropy"),
+    },
     {
       name: "end", titleOf: () => say("weight on the end token"), meaningOf: resting, valueOf: valueOf("onEnd"),
       format: (share) => percent(share),
@@ -85,7 +59,20 @@ function measuresOf() {
   ];
 }
 
-// What the map shows, for those who cannot see it: where each word looks most.
+function spreadOver(side) {
+  switch (side) {
+    case "past":
+      return say("Entropy of the weights, a mean over steps and heads: 0 looks at one step, more at many");
+    case "patches":
+      return say("Entropy of the weights, a mean over patches and heads: 0 looks at one patch, more at many");
+    case "variables":
+      return say("Entropy of the weights, a mean over variables and heads: 0 looks at one variable, more at many");
+    default:
+      return say("Entropy of the weights, a mean over words and heads: 0 looks at one word, more at many");
+  }
+}
+
+// What the map shows, for those who cannot see it: where each row looks most.
 function descriptionOf({ queries, keys, matrix }) {
   if (!matrix.values.length) return say("an empty map");
   return queries.map((query, place) => {

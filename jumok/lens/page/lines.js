@@ -9,8 +9,10 @@ import { weightsOf } from "./weights.js";
 const ROW = 24, FAINT = 0.02, SPACE = 10;
 
 export class Lines extends Panel {
-  constructor(host, state) {
+  // toldOf says what the lines are, for those who cannot see them.
+  constructor(host, state, toldOf = ofWords) {
     super(host, state, "figure");
+    this.toldOf = toldOf;
     this.base = make("canvas", { role: "img" });
     this.above = make("canvas", { class: "above", "aria-hidden": "true" });
     this.host.append(this.base, this.above);
@@ -65,8 +67,7 @@ export class Lines extends Panel {
     this.draw(new CanvasRenderer(this.base, size.width, size.height), size);
     this.shown = size;
     this.renderer = new CanvasRenderer(this.above, size.width, size.height);
-    const told = say("lines from each word to the words it looks at; the words above tell the same in numbers");
-    this.base.setAttribute("aria-label", told);
+    this.base.setAttribute("aria-label", this.toldOf());
     this.light();
   }
 
@@ -85,6 +86,10 @@ export class Lines extends Panel {
     const items = side === "key" ? this.state.selection.keys : this.state.selection.queries;
     return place >= 0 && place < items.length ? { side, place } : null;
   }
+}
+
+function ofWords() {
+  return say("lines from each word to the words it looks at; the words above tell the same in numbers");
 }
 
 function middle(place) {

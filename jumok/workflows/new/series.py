@@ -1,10 +1,12 @@
-"""A table of dates and numbers: which column is the date, which tell series apart, which are forecast.
+"""A table of dates and numbers: which column is the date, which tell series apart, which are forecast, from which others.
 
 first rows → dates, numbers, names → the [data] of a recipe → all rows read once → Material
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +14,12 @@ import numpy as np
 
 from jumok.config import SeriesData
 from jumok.config.series_data import Column
+from jumok.data.series.build import used_columns
 from jumok.data.series.dates import DateReader
 from jumok.data.series.numbers import is_missing, is_number
 from jumok.data.series.reading import Table, open_table
 from jumok.data.series.series_corpora import SeriesCorpora
+from jumok.data.series.static_features import MOST_NAMES
 from jumok.data.series.steps import DAY, looked_at, season_of, usual_interval
 from jumok.errors import ConfigError, DataError, counted, did_you_mean
 from jumok.workflows.new.columns import Choice
@@ -139,6 +143,7 @@ def look_at_series(places: Places, choice: Choice, looks: Looks | None = None) -
             f"{path.name}: {series}{store.rows:,} steps{steps}",
             header,
             f"{dated}{told}to forecast: {_listed(data.targets)}",
+            *_told_beside(looks, data),
             *store.notes,
         ],
         count=store.rows,
@@ -160,6 +165,18 @@ def _listed(columns: list[Column]) -> str:
     return ", ".join(f"'{column}'" if isinstance(column, str) else f"column {column}" for column in columns)
 
 
+def _told_beside(looks: Looks, data: SeriesData) -> list[str]:
+    """Return what is assumed of columns that are not forecast, a line for each use."""
+    used = {str(column) for column, _ in used_columns(data)}
+    unused = [key for number in range(len(looks.table.names)) if str(key := looks.key(number)) not in used]
+    lines = {
+        f"known only up to the last step: {_listed(data.past)}": data.past,
+        f"constant in each series: {_listed(data.static)}": data.static,
+        f"left out (constant, or words or dates that change): {_listed(unused)}": unused,
+    }
+    return [line for line, columns in lines.items() if columns]
+
+
 def _uses(looks: Looks, choice: Choice) -> dict[str, Any]:
     """Return the keys of [data] that say what columns are for."""
     date = looks.find(choice.date, "--date") if choice.date else _date(looks)
@@ -174,14 +191,45 @@ def _uses(looks: Looks, choice: Choice) -> dict[str, Any]:
         targets = [likely] if likely is not None and ids else free
     if not targets:
         raise DataError(f"{looks.table.path} has no column of numbers to forecast; name one with --target COLUMN")
-    past = [number for number in looks.numbers if number not in used and number not in targets] if ids else []
+    free = [number for number in (*looks.numbers, *looks.names) if number not in used and number not in targets]
+    constant = _constant_in_series(looks, ids, free)
     found: dict[str, Any] = {"date": looks.key(date)} if date is not None else {}
     if ids:
         found["id"] = [looks.key(number) for number in ids]
     found["targets"] = [looks.key(number) for number in targets]
-    if past:
+    if past := [number for number in free if number in looks.numbers and number not in constant]:
         found["past"] = [looks.key(number) for number in past]
+    if static := [number for number, values in constant.items() if _is_of_use(values, number in looks.names)]:
+        found["static"] = [looks.key(number) for number in static]
     return found
+
+
+def _constant_in_series(looks: Looks, ids: list[int], columns: list[int]) -> dict[int, dict[tuple[str, ...], str]]:
+    """Return those of the columns that never change within a series, and the value of each series."""
+    found: dict[int, dict[tuple[str, ...], str]] = {column: {} for column in columns}
+    # All rows are read only where the first ones, which are at hand, leave a column in question.
+    for cells in chain([dict(enumerate(looks.cells))], _all_cells(looks.table, [*ids, *columns])):
+        rows = len(next(iter(cells.values())))
+        series = list(zip(*(cells[number] for number in ids), strict=True)) if ids else [()] * rows
+        for column, values in list(found.items()):
+            pairs = zip(series, cells[column], strict=True)
+            if any(is_missing(text) or values.setdefault(name, text) != text for name, text in pairs):
+                del found[column]
+        if not found:
+            break
+    return found
+
+
+def _all_cells(table: Table, wanted: list[int]) -> Iterator[dict[int, list[str]]]:
+    for block in table.blocks(wanted):
+        columns = ([_text(cell) for cell in column] for column in block.columns)
+        yield dict(zip(wanted, columns, strict=True))
+
+
+def _is_of_use(values: dict[tuple[str, ...], str], are_names: bool) -> bool:
+    """Return whether a value of each series tells them apart; names of which each series has its own tell nothing more."""
+    different = len(set(values.values()))
+    return different > 1 and not (are_names and (different == len(values) or different > MOST_NAMES))
 
 
 def _date(looks: Looks) -> int | None:

@@ -91,5 +91,6 @@ def _why(key: str) -> str:
         "date": "dates, times or step numbers",
         "id": "which series a row belongs to",
         "targets": "the columns to forecast",
-        "past": "known up to the last step; what is known ahead, such as holidays, goes to known = […]",
+        "past": "assumed: known only up to the last step; what is known ahead (holidays) goes to known",
+        "static": "constant in each series: numbers or names that tell series apart",
     }[key]

@@ -60,7 +60,7 @@ def test_a_hole_in_the_past_is_no_future(tmp_path, data):
     ("head", "told"),
     [
         ("date,id,prize,holiday", "has no column 'price', which data.targets names; did you mean 'prize'?"),
-        ("day,id,price,holiday", "has no column 'date', which data.date names"),
+        ("when,id,price,holiday", "which data.date names; known: holiday, id, price, when. Name the columns"),
         ("date,id,price,x", "has no column 'holiday', which data.known names"),
     ],
 )
@@ -71,7 +71,7 @@ def test_a_column_that_is_missing_is_refused(tmp_path, data, head, told):
     assert told in str(error.value)
 
 
-def test_the_last_stretch_of_a_series_with_gaps_is_the_latest(tmp_path, data):
+def test_the_last_stretch_of_a_series_with_missing_steps_is_the_latest(tmp_path, data):
     given = data.model_copy(update={"interval": "1d"})
     write(tmp_path / "new.csv", "date,id,price,holiday\n" + lines(5) + lines(4, first=9) + lines(6, name="y"))
     found = read_new_table(tmp_path / "new.csv", given)

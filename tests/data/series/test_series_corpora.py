@@ -150,24 +150,24 @@ def test_two_columns_may_name_a_series(tmp_path):
     assert store.date_kind == "number"
 
 
-# --- gaps
+# --- missing steps
 
 
-def with_gaps():
+def with_missing_steps():
     kept = [step for step in range(40) if step not in (12, 13, 30)]
     lines = rows(numbers(40))
     return kept, HEAD + "".join(lines[step] for step in kept)
 
 
-def test_a_gap_ends_a_stretch_or_is_filled(tmp_path):
-    kept, text = with_gaps()
+def test_missing_steps_split_a_series_or_are_filled_in(tmp_path):
+    kept, text = with_missing_steps()
     write(tmp_path / "x.csv", text)
     split = open_corpora(tmp_path, train="x.csv", date="date", interval="1h", val_from=1000).train
     assert split.store.lengths.tolist() == [12, 16, 9]
     assert (np.diff(split.values(np.arange(len(split)))[..., 0], axis=1) == 1).all()
-    assert any("2 gaps of more or less than 1h" in note for note in split.store.notes)
+    assert any("2 steps of more or less than 1h: series are split there, into 3" in note for note in split.store.notes)
     filled = open_corpora(
-        tmp_path, train="x.csv", date="date", interval="1h", gaps="fill", calendar=["hour"]
+        tmp_path, train="x.csv", date="date", interval="1h", missing="fill", calendar=["hour"]
     ).train.store
     assert len(filled.values) == 40
     np.testing.assert_array_equal(np.flatnonzero(~np.isnan(filled.values[:, 0])), kept)
@@ -176,8 +176,8 @@ def test_a_gap_ends_a_stretch_or_is_filled(tmp_path):
     assert any("3 missing steps of 1h filled in" in note for note in filled.notes)
 
 
-def test_without_an_interval_each_row_is_the_next_step_and_gaps_are_told(tmp_path):
-    _, text = with_gaps()
+def test_without_an_interval_each_row_is_the_next_step_and_missing_steps_are_told(tmp_path):
+    _, text = with_missing_steps()
     write(tmp_path / "x.csv", text)
     store = open_corpora(tmp_path, train="x.csv", date="date").train.store
     assert store.lengths.tolist() == [37]
@@ -194,13 +194,13 @@ def test_trading_days_need_no_weekends(tmp_path):
     assert corpora.filled_in.season == 5
 
 
-def test_a_gap_between_train_and_val_is_a_gap_too(tmp_path):
+def test_steps_may_be_missing_between_train_and_val(tmp_path):
     write(tmp_path / "train.csv", HEAD + "".join(rows(numbers(20))))
     write(tmp_path / "val.csv", HEAD + "".join(rows(numbers(12, first=22), first=22)))
     given = {"train": "train.csv", "val": "val.csv", "date": "date", "interval": "1h"}
     (split,) = open_corpora(tmp_path, **given).evaluation("val").values()
     assert len(split) == 12 - 8 + 1
-    (filled,) = open_corpora(tmp_path, **given, gaps="fill").evaluation("val").values()
+    (filled,) = open_corpora(tmp_path, **given, missing="fill").evaluation("val").values()
     assert filled.begin.tolist() == [5]
     assert len(filled) == 14 - 3 + 1
 
@@ -208,10 +208,10 @@ def test_a_gap_between_train_and_val_is_a_gap_too(tmp_path):
 def test_uneven_dates_cannot_be_filled(tmp_path):
     write(tmp_path / "x.csv", "date,a\n2020-01-01 00:00,1\n2020-01-01 01:00,1\n2020-01-01 01:20,1\n")
     with pytest.raises(DataError, match=r"from 2020-01-01 01:00 to 2020-01-01 01:20 is no whole number of steps of 1h"):
-        _ = open_corpora(tmp_path, train="x.csv", date="date", interval="1h", gaps="fill").train_rows
+        _ = open_corpora(tmp_path, train="x.csv", date="date", interval="1h", missing="fill").train_rows
     write(tmp_path / "y.csv", "date,a\n2020-01-01,1\n2024-01-02,1\n")
     with pytest.raises(DataError, match=r"would make more than 10 times as many rows"):
-        _ = open_corpora(tmp_path, train="y.csv", date="date", interval="1d", gaps="fill").train_rows
+        _ = open_corpora(tmp_path, train="y.csv", date="date", interval="1d", missing="fill").train_rows
 
 
 # --- static columns and the calendar
@@ -326,6 +326,23 @@ def test_zones_are_told(tmp_path):
     write(tmp_path / "x.csv", "date,a\n" + "".join(f"2020-01-{day:02}T09:00+09:00,1\n" for day in range(1, 29)))
     store = open_corpora(tmp_path, train="x.csv", date="date").train_rows
     assert store.notes == ["dates have time zones (+0900); they are kept in UTC"]
+
+
+@pytest.mark.parametrize(
+    ("zone", "told"),
+    [("Asia/Seoul", "dates have time zones (Asia/Seoul); they are kept in UTC"), ("UTC", ""), (None, "")],
+)
+def test_zones_of_parquet_are_told(tmp_path, zone, told):
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    times = np.datetime64("2020-01-01T00:00", "us") + np.arange(28) * np.timedelta64(1, "D")
+    dates = pyarrow.array(times, pyarrow.timestamp("us", tz=zone))
+    parquet.write_table(pyarrow.table({"date": dates, "a": np.arange(28.0)}), tmp_path / "x.parquet")
+    corpora = open_corpora(tmp_path, train="x.parquet", date="date")
+    assert corpora.train_rows.notes == [told] * bool(told)
+    np.testing.assert_array_equal(corpora.train_rows.dates, times.astype(np.int64))
+    assert corpora.train_rows.zoned == bool(zone)
 
 
 @pytest.mark.parametrize("zoned", ["train", "val"])

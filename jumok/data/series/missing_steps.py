@@ -1,4 +1,4 @@
-"""Gaps of series: where a step is missing, a series ends and another begins, or rows of missing values stand in.
+"""Missing steps of series: where there are some, a series is split in two, or rows without values are filled in.
 
 values, dates and offsets of a folder → the same with stretches as series, or with rows filled in; and what to tell of it
 """
@@ -60,16 +60,16 @@ def uneven_steps(dates: Dates, offsets: NDArray[np.int64], names: list[str], kin
 def divide(
     dates: Dates, offsets: NDArray[np.int64], interval: Interval
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], list[str]]:
-    """Return new offsets, at which no stretch has a gap, the old series of each stretch, and notes."""
+    """Return new offsets, so that no stretch has a missing step, the old series of each stretch, and notes."""
     breaks = [offsets]
     for begin in range(0, len(dates) - 1, ROWS):
         far, whole = interval.places(np.array(dates[begin : begin + ROWS + 1]))
         breaks.append(begin + 1 + np.flatnonzero((far != 1) | ~whole))
     found = np.unique(np.concatenate(breaks))
     series = np.searchsorted(offsets, found[:-1], side="right") - 1
-    gaps = len(found) - len(offsets)
-    note = f"{counted(gaps, 'gap')} of more or less than {interval}: series are divided there, into {len(series):,}"
-    return found, series, [note] if gaps else []
+    uneven = len(found) - len(offsets)
+    note = f"{counted(uneven, 'step')} of more or less than {interval}: series are split there, into {len(series):,}"
+    return found, series, [note] if uneven else []
 
 
 def fill(
@@ -103,8 +103,8 @@ def fill(
                 filled += rows - (end - begin)
                 if filled > MOST_FILLED * old_rows:
                     raise DataError(
-                        f"data.gaps = 'fill' would make more than {MOST_FILLED} times as many rows of steps of {interval}; "
-                        "is data.interval right? Or set data.gaps = 'split'."
+                        f"data.missing = 'fill' would make more than {MOST_FILLED} times as many rows of steps of {interval}; "
+                        "is data.interval right? Or set data.missing = 'split'."
                     )
                 for first in range(0, rows, ROWS):
                     steps = np.arange(first, min(first + ROWS, rows))
@@ -142,6 +142,6 @@ def _refuse_uneven(
         return
     one, other = (shown(int(dates[wrong[0] + after]), kind) for after in (0, 1))
     raise DataError(
-        f"{f'series {name}: ' if name else ''}from {one} to {other} is no whole number of steps of {interval}, so the gap "
-        "cannot be filled; set data.interval to what lies between two steps, or data.gaps = 'split'."
+        f"{f'series {name}: ' if name else ''}from {one} to {other} is no whole number of steps of {interval}, so what is "
+        "missing cannot be filled in; set data.interval to what lies between two steps, or data.missing = 'split'."
     )
