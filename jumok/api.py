@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from jumok.predictors.captioner import CaptionWriter
     from jumok.predictors.classifier import Classifier, Verdict
     from jumok.predictors.drawer import Drawer
-    from jumok.predictors.drawn import Drawings, Drawn, check_reader
+    from jumok.predictors.drawing_readers import reader_of
+    from jumok.predictors.drawn import Drawings, Drawn
     from jumok.predictors.explaining import Look
     from jumok.predictors.explanation import Explanation, HeadWorth, TokenChoice, TokenWorth
     from jumok.predictors.filler import Filler, Filling
@@ -119,7 +120,6 @@ __all__ = [
     "alignment_of",
     "check",
     "check_can_draw",
-    "check_reader",
     "compare",
     "evaluate",
     "export_model",
@@ -140,6 +140,7 @@ __all__ = [
     "predictor_class_of",
     "prepare_job",
     "read_lines",
+    "reader_of",
     "recipe_schema",
     "sample_images",
     "sample_texts",
@@ -167,7 +168,8 @@ _HOMES = {
     "jumok.predictors.captioner": ("CaptionWriter",),
     "jumok.predictors.classifier": ("Classifier", "Verdict"),
     "jumok.predictors.drawer": ("Drawer",),
-    "jumok.predictors.drawn": ("Drawings", "Drawn", "check_reader"),
+    "jumok.predictors.drawing_readers": ("reader_of",),
+    "jumok.predictors.drawn": ("Drawings", "Drawn"),
     "jumok.predictors.explaining": ("Look",),
     "jumok.predictors.explanation": ("Explanation", "HeadWorth", "TokenChoice", "TokenWorth"),
     "jumok.predictors.filler": ("Filler", "Filling"),

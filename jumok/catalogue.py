@@ -54,6 +54,7 @@ class Shipped:
     summary: str
     folder: str  # inside jumok/shipped
     to: str = ""  # the target language that the name stands for, of a model that has several
+    others: tuple[str, ...] = ()  # folders of models of other kinds that a command may mean by the same name
 
 
 MODELS = {

@@ -107,7 +107,7 @@ def _reader(run: Path) -> "AnyPredictor":
     from jumok import api
 
     found = api.load(run)
-    api.check_reader(found)
+    api.reader_of(found)  # or a refusal
     return found
 
 

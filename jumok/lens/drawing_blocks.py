@@ -41,6 +41,7 @@ class ImageBlocks(Drawing):
             drawing.append(_row([_shrunk(image, size) for image in self.images[some]], size))
             drawing.append(_labels(self.labels[some], size))
             drawing.append("\n")
+        drawing.right_crop(1)  # a line ends when it is printed
         return drawing
 
     def _size(self, width: int) -> int:

@@ -109,6 +109,7 @@ class Drawer(ModelPredictor[TextToImage, DrawingDecoder[Any], CaptionStore]):
                 ids,
                 options=options,
                 given=[given] * len(texts) if given else None,
+                seeds=[options.seed] * len(texts),
                 progress=progress,
                 watch=None if watch is None else grown,
             )
@@ -177,14 +178,15 @@ class Drawer(ModelPredictor[TextToImage, DrawingDecoder[Any], CaptionStore]):
             if all(UNKNOWN in ids for ids in self.task.ids([word, word.lower()]))
         ]
         named = ", ".join(f"'{word}'" for word in unknown) or f"'{text}'"
-        what = f"{self.run.folder} has never read {named}"
         known = self._words()
         if not known:
-            raise ConfigError(f"{what}; use words of its training data")
+            return ConfigError(f"{self.run.folder} has never read {named}; use words of its training data")
         near = [word for one in unknown for word in get_close_matches(one.lower(), known, n=2, cutoff=0.6)]
         some = list(dict.fromkeys([*near, *known]))[:MOST_NAMED]
         more = ", …" if len(known) > len(some) else ""
-        return ConfigError(f"{what}; it knows {counted(len(known), 'word')}: {', '.join(some)}{more}")
+        return ConfigError(
+            f"{self.run.folder} has never read {named}; it knows {counted(len(known), 'word')}: {', '.join(some)}{more}"
+        )
 
     def _words(self) -> list[str]:
         """Return the words that the model knows, the commonest first; none where its tokens are no words."""

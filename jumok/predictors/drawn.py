@@ -13,7 +13,7 @@ from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
 from jumok.data.images.decode import Pixels
-from jumok.errors import ConfigError, DataError
+from jumok.errors import DataError
 from jumok.lens.contact_sheet import contact_sheet, enlarged, in_square, png_bytes, save_sheet
 from jumok.lens.drawing_blocks import ImageBlocks
 from jumok.lens.drawn_page import DrawnView, make_drawn_page
@@ -21,8 +21,7 @@ from jumok.lens.html import Page
 from jumok.lens.image_page import png_of
 from jumok.lens.terminal import Drawing as TerminalDrawing
 from jumok.predictors.base import AnyPredictor
-from jumok.predictors.captioner import CaptionWriter
-from jumok.predictors.image_classifier import ImageClassifier
+from jumok.predictors.drawing_readers import reader_of
 from jumok.texts import localized
 
 LONGEST_NAME = 60  # characters of a text that a file's name keeps
@@ -100,8 +99,7 @@ class Drawings(list[Drawn]):
 
     def read_by(self, reader: AnyPredictor) -> "Drawings":
         """Return the same drawings, each with what a captioner or an image classifier sees in it."""
-        check_reader(reader)
-        seen = _seen_by(reader, [one.image for one in self])
+        seen = reader_of(reader).read(np.stack([one.pixels for one in self])) if self else []
         told = [replace(one, seen=words) for one, words in zip(self, seen, strict=True)]
         return Drawings(told, run=self.run, options=self.options)
 
@@ -151,23 +149,6 @@ class Drawings(list[Drawn]):
         left = len(self) - MOST_SHOWN
         more = f"<p>{localized(f'and {left:,} more drawings')}</p>" if left > 0 else ""
         return f'{texts}<div style="display: flex; flex-wrap: wrap; gap: 0.7rem">{"".join(figures)}</div>{more}'
-
-
-def check_reader(reader: AnyPredictor) -> None:
-    """Refuse a model that does not say what it sees in an image."""
-    if not isinstance(reader, CaptionWriter | ImageClassifier):
-        raise ConfigError(
-            f"{reader.run.folder} is a run of {reader.run.recipe.task}; what reads drawings must be one of "
-            "image-captioning or image-classification"
-        )
-
-
-def _seen_by(reader: AnyPredictor, images: Sequence[Image.Image]) -> list[str]:
-    """Return the caption or the class of each image."""
-    if isinstance(reader, CaptionWriter):
-        return [caption or "" for caption in reader.caption(images)]
-    assert isinstance(reader, ImageClassifier)
-    return [verdict.label if verdict else "" for verdict in reader.classify(images)]
 
 
 def label_of(drawn: DrawnView) -> str:

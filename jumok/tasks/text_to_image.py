@@ -56,11 +56,17 @@ class Drawing:
 
 
 class SeededSampler(Sampler):
-    """Draw each sample by a seed of its own, whatever text it is of: that seed alone draws it again."""
+    """Draw each sample by a seed of its own, wherever its text stands: that seed alone draws it again."""
+
+    def __init__(self, options: DecodingConfig, *, end: int, seeds: Sequence[int] | None) -> None:
+        """Take the seed of each text's first sample; None: each text goes on where the one before ended."""
+        super().__init__(options, end=end)
+        self.seeds = seeds
 
     def key(self, sentence: int, copy: int) -> list[int]:
         """Return the seed of a sample."""
-        return [self.options.seed + copy]
+        first = self.options.seed + sentence * self.width if self.seeds is None else self.seeds[sentence]
+        return [first + copy]
 
 
 class TextToImage(Task[Draws, DrawingBatch, CaptionStore]):
@@ -207,15 +213,16 @@ class TextToImage(Task[Draws, DrawingBatch, CaptionStore]):
         *,
         options: DecodingConfig,
         given: Sequence[Sequence[int]] | None = None,
+        seeds: Sequence[int] | None = None,
         progress: RowsDone = lambda rows: None,
         watch: Watch | None = None,
     ) -> list[list[Drawing]]:
         """Return options.n_best drawings of each text; each begins with its given codes where there are any.
 
-        Sampled, the drawings of a text stand in the order of their seeds: options.seed, and one more for each. watch is
-        shown drawings whenever a row of them is done; rows that are given count as drawn.
+        seeds are those of each text's first drawing, and every further one has one more; None: options.seed, counted on
+        over all drawings. watch is shown drawings whenever a row of them is done; rows that are given count as drawn.
         """
-        search = self.search(model, options)
+        search = self.search(model, options, seeds=seeds)
         begun = given if given is not None else [[]] * len(texts)
         numbers = search.add([Request(text, 0, codes) for text, codes in zip(texts, begun, strict=True)])
         (rows, columns), told, finished = model.grid, 0, 0
@@ -240,8 +247,10 @@ class TextToImage(Task[Draws, DrawingBatch, CaptionStore]):
             for number, codes in zip(numbers, begun, strict=True)
         ]
 
-    def search(self, model: Draws, options: DecodingConfig) -> Search[Ids, DrawingBatch, Any]:
-        """Return a search that draws; guided where the options say so."""
+    def search(
+        self, model: Draws, options: DecodingConfig, *, seeds: Sequence[int] | None = None
+    ) -> Search[Ids, DrawingBatch, Any]:
+        """Return a search that draws; guided where the options say so. seeds as in draw."""
         guided = options.guidance != 1.0
         side_by_side = max(options.batch_size // options.n_best, 1)  # texts
         changed = options.model_copy(update={"max_length": model.limit, "batch_size": side_by_side})
@@ -254,7 +263,7 @@ class TextToImage(Task[Draws, DrawingBatch, CaptionStore]):
 
         search = Search(decoder, collate=collate, options=changed, marks=marks)
         if options.sample:
-            search.strategy, search.ranked = SeededSampler(changed, end=marks.end), False
+            search.strategy, search.ranked = SeededSampler(changed, end=marks.end, seeds=seeds), False
         return search
 
     def pixels(self, drawings: Sequence[Drawing]) -> Pixels:
