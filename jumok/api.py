@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 if TYPE_CHECKING:
     from jumok.config import DecodingConfig
     from jumok.lens.caption_page import make_caption_page
+    from jumok.lens.codes_figure import save_codes
+    from jumok.lens.codes_page import make_codes_page
     from jumok.lens.drawing_blocks import ImageBlocks
     from jumok.lens.figure import check_can_draw
     from jumok.lens.film import Film
@@ -37,8 +39,10 @@ if TYPE_CHECKING:
     from jumok.predictors.forecast_explanation import ForecastExplanation, Looked
     from jumok.predictors.forecaster import SeriesForecaster
     from jumok.predictors.image_classifier import ImageClassifier
+    from jumok.predictors.image_coder import CodePredictor
     from jumok.predictors.image_explanation import ImageExplanation
     from jumok.predictors.inputs import read_lines
+    from jumok.predictors.recoded_image import RecodedImage
     from jumok.predictors.text_classifier import TextClassifier
     from jumok.predictors.translator import Translator
     from jumok.predictors.writer import Writer
@@ -76,6 +80,7 @@ __all__ = [
     "CaptionWriter",
     "CheckReport",
     "Classifier",
+    "CodePredictor",
     "Comparison",
     "Drawer",
     "DrawingComparison",
@@ -104,6 +109,7 @@ __all__ = [
     "Notice",
     "Page",
     "Predictor",
+    "RecodedImage",
     "RunResult",
     "SeriesForecaster",
     "StepReport",
@@ -126,6 +132,7 @@ __all__ = [
     "load",
     "load_for",
     "make_caption_page",
+    "make_codes_page",
     "make_film_page",
     "make_forecast_page",
     "make_image_page",
@@ -140,6 +147,7 @@ __all__ = [
     "recipe_schema",
     "sample_images",
     "sample_texts",
+    "save_codes",
     "train",
     "word_heat_of",
 ]
@@ -147,6 +155,8 @@ __all__ = [
 # Where a name is at home that only passes through here.
 _HOMES = {
     "jumok.lens.caption_page": ("make_caption_page",),
+    "jumok.lens.codes_figure": ("save_codes",),
+    "jumok.lens.codes_page": ("make_codes_page",),
     "jumok.lens.drawing_blocks": ("ImageBlocks",),
     "jumok.lens.figure": ("check_can_draw",),
     "jumok.lens.film": ("Film",),
@@ -170,8 +180,10 @@ _HOMES = {
     "jumok.predictors.forecast_explanation": ("ForecastExplanation", "Looked"),
     "jumok.predictors.forecaster": ("SeriesForecaster",),
     "jumok.predictors.image_classifier": ("ImageClassifier",),
+    "jumok.predictors.image_coder": ("CodePredictor",),
     "jumok.predictors.image_explanation": ("ImageExplanation",),
     "jumok.predictors.inputs": ("read_lines",),
+    "jumok.predictors.recoded_image": ("RecodedImage",),
     "jumok.predictors.text_classifier": ("TextClassifier",),
     "jumok.predictors.translator": ("Translator",),
     "jumok.predictors.writer": ("Writer",),
