@@ -46,6 +46,11 @@ def drawing_report(label: str, split: str, scores: Scores) -> ScoreReport:
         further = [_class_table(read)] if len(read["drawings"]["by_class"]) <= MOST_CLASSES else []
         table = ScoreTable(("", "right"), tuple((SETS[name], f"{found['right']:.1f}") for name, found in read.items()))
         return ScoreReport(tuple(lines), table, tuple(notes), tuple(further))
+    notes.insert(
+        0,
+        "  colour and form, order, withheld: of what the prompts say, that which was read; of the others also what was not "
+        "asked for counts as wrong",
+    )
     unreadable = read["drawings"]["unreadable"]
     if unreadable:
         notes.insert(0, f"  {counted(unreadable, 'drawing')} read as no sentence of the grammar")

@@ -6,7 +6,11 @@ import shutil
 
 import pytest
 from cli.conftest import jumok
+from drawing_runs import DRAWER_RECIPE, TRAINING
 from PIL import Image
+
+import jumok as library
+from jumok.data.builtin import shapes
 
 SETS = ["drawings", "real images", "reconstructions", "drawings of other prompts"]
 
@@ -102,3 +106,34 @@ def test_a_drawer_compared_with_its_twin_differs_by_nothing(drawer_run, tmp_path
     first, second = json.loads(done.out)["val"]["runs"]
     assert first["right"] == second["right"]
     assert second["right_significance"]["p"] == 1.0
+
+
+def test_a_classifier_reads_what_is_drawn_of_classes(codes_run, tmp_path):
+    """Class folders are the prompts of a drawer and the classes of a reader, neither of which has learnt much."""
+    for number in range(60):
+        scene = shapes.scene("train", number)
+        (tmp_path / "images" / scene.label).mkdir(parents=True, exist_ok=True)
+        shapes.draw(scene, 32).save(tmp_path / "images" / scene.label / f"{number}.png")
+    files = {"train": str(tmp_path / "images"), "hold_out": 24}
+    few = TRAINING | {"steps": 2}
+    library.train(
+        DRAWER_RECIPE | {"data": files, "training": few},
+        out=tmp_path / "drawer",
+        overrides={"model.codes": str(codes_run)},
+        quiet=True,
+    )
+    vit = {"name": "vit", "layers": 1, "width": 8, "heads": 2, "feedforward": 8}
+    recipe = {"task": "image-classification", "data": files, "model": vit, "training": few}
+    library.train(recipe, out=tmp_path / "reader", quiet=True)
+
+    unread = jumok("evaluate", tmp_path / "drawer", "--drawings", 5)
+    assert unread.code == 0, unread.err
+    assert "nobody reads the drawings: --read RUN names a captioner or an image classifier" in unread.out
+    scores = scores_of(tmp_path / "drawer", "--read", tmp_path / "reader", "--drawings", 12)["held out"]
+    done = jumok("evaluate", tmp_path / "drawer", "--read", tmp_path / "reader", "--drawings", 12)
+    assert "12 drawings (guidance 2, temperature 1, seed 1), read by reader; right, per cent:" in done.out
+    right = scores["read"]["real images"]["right"]
+    assert re.search(rf"^ *real images +{right:.1f}\s*$", done.out, re.MULTILINE)
+    assert "right by class" in done.out
+    assert "Fréchet distance on features of reader (8 wide), 12 images from 12 other real ones" in done.out
+    assert set(scores["read"]["drawings"]["by_class"]) <= set(shapes.FORMS)
