@@ -125,7 +125,7 @@ TASKS = {
         "an image in codes, and back",
         task="jumok.tasks.image_codes:ImageCoding",
         predictor="jumok.predictors.image_coder:CodePredictor",
-        report="jumok.evaluation.drawing_report:codes_report",
+        report="jumok.evaluation.codes_report:codes_report",
     ),
     "text-to-image": TaskEntry(
         "an image of what a text says",

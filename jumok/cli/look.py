@@ -69,7 +69,7 @@ def look(
     """Draw the attention of an answer: one line per token that looks, one column per token looked at. Of an image (ViT, Swin): a heat map; of a captioner: one map per word; of a forecaster: how much each past step was looked at; of a drawer: which cells looked at each word.
 
     The run decides what is done with the text: it is translated, written on from, classified, or its [MASK]s are filled.
-    An image is classified or described; a table of series is forecast, and --step chooses the step that looks back.
+    An image is classified, described or said in codes; a table of series is forecast, and --step chooses the step that looks back.
     With --open or --html it is a page: point at a word, a patch of the image or a step ahead, and see where it looks.
 
     Example: [bold]jumok look runs/dates-transformer "2026년 11월 15일"[/bold]
@@ -96,6 +96,8 @@ def look(
 
     Example: [bold]jumok look runs/flickr8k-attend dog.jpg --png dog-words.png[/bold] (a caption, word by word over its image)
 
+    Example: [bold]jumok look runs/shapes-codes image.png other.png --open[/bold] (images as their codes tell them)
+
     Example: [bold]jumok look runs/etth1-steps table.csv --at "2017-12-01 00:00" --step 24[/bold] (what the forecast looked at)
 
     Example: [bold]jumok look runs/waves-forecaster waves.csv --series wave-0 --kind occlusion --open[/bold] (what changes without a stretch of the past)
@@ -106,6 +108,7 @@ def look(
     """  # fmt: skip
     from jumok import api
     from jumok.cli.look_caption import look_at_caption
+    from jumok.cli.look_codes import look_at_codes
     from jumok.cli.look_drawing import look_at_drawing
     from jumok.cli.look_film import look_at_film
     from jumok.cli.look_forecast import Window, look_at_forecast
@@ -128,6 +131,16 @@ def look(
                 "--film goes with --html, --open, --words, --layer and --head only: its sentences are kept by training"
             )
         look_at_film(given[0], html=html, opened=open_page, words=words, layer=layer, head=head)
+        return
+    if len(given) > 1 and api.predictor_class_of(given[0]).explains == "codes":
+        if any(
+            [to, target, kind, layer, head, at, series, step > 1, words is not None, importance, decoding, matrices]
+        ):
+            raise ConfigError(
+                "image codes come from convolutions, which look at nothing: there are --png, --html, --open, --json and "
+                "--checkpoint; leave the other options out"
+            )
+        look_at_codes(given, Wanted(checkpoint=checkpoint, png=png, html=html, opened=open_page, as_json=as_json))
         return
     *runs, text = given
     if not runs:

@@ -88,6 +88,7 @@ class ImageCodes(ImageCoder):
             else VectorQuantiser(config.codes, config.code_width, commitment=config.commitment)
         )
         self.codes = self.quantiser.count
+        self.levels = tuple(config.levels) if config.quantiser == "fsq" else ()
         down, inside = [], config.channels
         for width in widths:
             down += [nn.Conv2d(inside, width, 4, stride=2, padding=1), *blocks(width, config.blocks)]

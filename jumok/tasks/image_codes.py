@@ -21,7 +21,7 @@ from jumok.errors import ConfigError
 from jumok.evaluation.image_likeness import code_use, psnr, ssim
 from jumok.nn.batch import ImageBatch
 from jumok.nn.images import enlarged
-from jumok.nn.model import ImageCoder, ImageReader
+from jumok.nn.model import ImageCoder, ImageReader, Recoded
 from jumok.tasks.base import Direction, Scores, Task
 from jumok.tasks.image_batches import PendingImages, PixelBatches, normalise
 from jumok.tasks.image_tokens import to_pixels
@@ -101,16 +101,19 @@ class ImageCoding(Task[ImageCoder, ImageBatch, ImageStore]):
 
     def loss(self, model: ImageCoder, batch: ImageBatch, step: int) -> Loss:
         """Return the summed loss of a batch's images: the mean difference of pixels, and of what a critic sees."""
+        return self._loss_of(model.recode(batch.images), batch.images)
+
+    def _loss_of(self, found: Recoded, images: Tensor) -> Loss:
+        """Return the summed loss of images (B, C, S, S) as their codes tell them."""
         config = self.recipe.model
         assert isinstance(config, CodesModelConfig)
-        found = model.recode(batch.images)
         compare = F.l1_loss if config.loss == "l1" else F.mse_loss
         cells = found.codes[0].numel()
-        pixels = compare(found.images, batch.images) * len(batch)
+        pixels = compare(found.images, images) * len(images)
         total = pixels + found.loss / cells
         if config.perceptual:
-            total = total + config.perceptual * self._seen_difference(found.images, batch.images) * len(batch)
-        return Loss(total, len(batch), {"pixels": pixels.detach()})
+            total = total + config.perceptual * self._seen_difference(found.images, images) * len(images)
+        return Loss(total, len(images), {"pixels": pixels.detach()})
 
     def _seen_difference(self, images: Tensor, others: Tensor) -> Tensor:
         """Return the mean difference between what the critic sees in two batches of images (B, C, S, S)."""
@@ -136,8 +139,11 @@ class ImageCoding(Task[ImageCoder, ImageBatch, ImageStore]):
     def recoded(self, model: ImageCoder, pixels: Pixels) -> tuple[Pixels, Tensor]:
         """Return what the codes of pixels (B, S, S, C) tell, and these codes (B, h, w)."""
         found = model.recode(self.images(pixels).to(model.device))
-        seen = to_pixels(found.images.float().cpu().numpy(), tuple(self.data.mean), tuple(self.data.deviation))
-        return seen, found.codes.cpu()
+        return self.pixels(found.images), found.codes.cpu()
+
+    def pixels(self, images: Tensor) -> Pixels:
+        """Return pixels (B, S, S, C) of normalised images (B, C, S, S)."""
+        return to_pixels(images.float().cpu().numpy(), tuple(self.data.mean), tuple(self.data.deviation))
 
     @torch.inference_mode()
     def metrics(
@@ -148,12 +154,13 @@ class ImageCoding(Task[ImageCoder, ImageBatch, ImageStore]):
         for store in stores:
             for first in range(0, len(store), ROWS):
                 pixels = store.pixels[first : first + ROWS]
-                seen, found = self.recoded(model, pixels)
+                images = self.images(pixels).to(model.device)
+                found = model.recode(images)
+                seen = self.pixels(found.images)
                 noises.append(psnr(pixels, seen))
                 likenesses.append(ssim(pixels, seen))
-                codes.append(found.numpy().ravel())
-                images = self.images(pixels)
-                loss = self.loss(model, ImageBatch(images, torch.zeros(len(images))).to(model.device), 0)
+                codes.append(found.codes.cpu().numpy().ravel())
+                loss = self._loss_of(found, images)
                 total, count = total + float(loss.total), count + loss.count
                 progress(len(pixels))
         used, bits = code_use(np.concatenate(codes), model.codes)

@@ -132,6 +132,11 @@ class TextToImage(Task[Draws, DrawingBatch, CaptionStore]):
         train = self.corpora.train
         return f"{len(train):,} images of {rows} × {columns} codes with {len(train.captions):,} captions"
 
+    def take_components(self, components: Mapping[str, Component]) -> None:
+        """Take the image codes; images are as large as they want them."""
+        super().take_components(components)
+        self.corpora.images.wanted_size, self.corpora.images.wanted_channels = self.codes.size, self.codes.channels
+
     def notes(self) -> list[str]:
         """Return what a user should know of the data before a run, one line each."""
         return list(self.corpora.notes)
@@ -139,7 +144,6 @@ class TextToImage(Task[Draws, DrawingBatch, CaptionStore]):
     def complete(self, recipe: Recipe) -> Recipe:
         """Return the recipe with vocabularies, grid and the images' shape, which is that of the image codes."""
         codes = self.codes
-        self.corpora.images.wanted_size, self.corpora.images.wanted_channels = codes.size, codes.channels
         size, channels = self.corpora.image_shape
         coder = coder_of(codes)
         rows, columns = coder.grid
