@@ -14,6 +14,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 if TYPE_CHECKING:
     from jumok.config import DecodingConfig
     from jumok.lens.caption_page import make_caption_page
+    from jumok.lens.codes_figure import save_codes
+    from jumok.lens.codes_page import make_codes_page
+    from jumok.lens.drawing_blocks import ImageBlocks
+    from jumok.lens.drawing_page import make_drawing_page
     from jumok.lens.figure import check_can_draw
     from jumok.lens.film import Film
     from jumok.lens.film_page import make_film_page
@@ -26,6 +30,10 @@ if TYPE_CHECKING:
     from jumok.predictors.caption_explanation import CaptionExplanation, WordHeat, word_heat_of
     from jumok.predictors.captioner import CaptionWriter
     from jumok.predictors.classifier import Classifier, Verdict
+    from jumok.predictors.drawer import Drawer
+    from jumok.predictors.drawing_explanation import DrawingExplanation
+    from jumok.predictors.drawing_readers import reader_of
+    from jumok.predictors.drawn import Drawings, Drawn
     from jumok.predictors.explaining import Look
     from jumok.predictors.explanation import Explanation, HeadWorth, TokenChoice, TokenWorth
     from jumok.predictors.filler import Filler, Filling
@@ -33,8 +41,10 @@ if TYPE_CHECKING:
     from jumok.predictors.forecast_explanation import ForecastExplanation, Looked
     from jumok.predictors.forecaster import SeriesForecaster
     from jumok.predictors.image_classifier import ImageClassifier
+    from jumok.predictors.image_coder import CodePredictor
     from jumok.predictors.image_explanation import ImageExplanation
     from jumok.predictors.inputs import read_lines
+    from jumok.predictors.recoded_image import RecodedImage
     from jumok.predictors.text_classifier import TextClassifier
     from jumok.predictors.translator import Translator
     from jumok.predictors.writer import Writer
@@ -47,6 +57,7 @@ if TYPE_CHECKING:
     from jumok.workflows.check import CheckReport, check
     from jumok.workflows.compare import Comparison, RunResult, compare, name_runs
     from jumok.workflows.compare_captions import CaptionComparison, CaptionResult
+    from jumok.workflows.compare_drawings import DrawingComparison, DrawingResult
     from jumok.workflows.compare_forecasts import ForecastComparison, ForecastResult
     from jumok.workflows.export import export_model
     from jumok.workflows.fetch import fetch
@@ -71,7 +82,14 @@ __all__ = [
     "CaptionWriter",
     "CheckReport",
     "Classifier",
+    "CodePredictor",
     "Comparison",
+    "Drawer",
+    "DrawingComparison",
+    "DrawingExplanation",
+    "DrawingResult",
+    "Drawings",
+    "Drawn",
     "EvaluationReport",
     "Explanation",
     "Filler",
@@ -84,6 +102,7 @@ __all__ = [
     "ForecastResult",
     "Forecasts",
     "HeadWorth",
+    "ImageBlocks",
     "ImageClassifier",
     "ImageExplanation",
     "Job",
@@ -93,6 +112,7 @@ __all__ = [
     "Notice",
     "Page",
     "Predictor",
+    "RecodedImage",
     "RunResult",
     "SeriesForecaster",
     "StepReport",
@@ -115,6 +135,8 @@ __all__ = [
     "load",
     "load_for",
     "make_caption_page",
+    "make_codes_page",
+    "make_drawing_page",
     "make_film_page",
     "make_forecast_page",
     "make_image_page",
@@ -125,9 +147,11 @@ __all__ = [
     "predictor_class_of",
     "prepare_job",
     "read_lines",
+    "reader_of",
     "recipe_schema",
     "sample_images",
     "sample_texts",
+    "save_codes",
     "train",
     "word_heat_of",
 ]
@@ -135,6 +159,10 @@ __all__ = [
 # Where a name is at home that only passes through here.
 _HOMES = {
     "jumok.lens.caption_page": ("make_caption_page",),
+    "jumok.lens.codes_figure": ("save_codes",),
+    "jumok.lens.codes_page": ("make_codes_page",),
+    "jumok.lens.drawing_blocks": ("ImageBlocks",),
+    "jumok.lens.drawing_page": ("make_drawing_page",),
     "jumok.lens.figure": ("check_can_draw",),
     "jumok.lens.film": ("Film",),
     "jumok.lens.film_page": ("make_film_page",),
@@ -147,6 +175,10 @@ _HOMES = {
     "jumok.predictors.caption_explanation": ("CaptionExplanation", "WordHeat", "word_heat_of"),
     "jumok.predictors.captioner": ("CaptionWriter",),
     "jumok.predictors.classifier": ("Classifier", "Verdict"),
+    "jumok.predictors.drawer": ("Drawer",),
+    "jumok.predictors.drawing_explanation": ("DrawingExplanation",),
+    "jumok.predictors.drawing_readers": ("reader_of",),
+    "jumok.predictors.drawn": ("Drawings", "Drawn"),
     "jumok.predictors.explaining": ("Look",),
     "jumok.predictors.explanation": ("Explanation", "HeadWorth", "TokenChoice", "TokenWorth"),
     "jumok.predictors.filler": ("Filler", "Filling"),
@@ -154,8 +186,10 @@ _HOMES = {
     "jumok.predictors.forecast_explanation": ("ForecastExplanation", "Looked"),
     "jumok.predictors.forecaster": ("SeriesForecaster",),
     "jumok.predictors.image_classifier": ("ImageClassifier",),
+    "jumok.predictors.image_coder": ("CodePredictor",),
     "jumok.predictors.image_explanation": ("ImageExplanation",),
     "jumok.predictors.inputs": ("read_lines",),
+    "jumok.predictors.recoded_image": ("RecodedImage",),
     "jumok.predictors.text_classifier": ("TextClassifier",),
     "jumok.predictors.translator": ("Translator",),
     "jumok.predictors.writer": ("Writer",),
@@ -167,6 +201,7 @@ _HOMES = {
     "jumok.workflows.check": ("CheckReport", "check"),
     "jumok.workflows.compare": ("Comparison", "RunResult", "compare", "name_runs"),
     "jumok.workflows.compare_captions": ("CaptionComparison", "CaptionResult"),
+    "jumok.workflows.compare_drawings": ("DrawingComparison", "DrawingResult"),
     "jumok.workflows.compare_forecasts": ("ForecastComparison", "ForecastResult"),
     "jumok.workflows.export": ("export_model",),
     "jumok.workflows.fetch": ("fetch",),
@@ -321,20 +356,29 @@ def evaluate(
     checkpoint: str = "best",
     options: "DecodingConfig | None" = None,
     beam: int | None = None,
+    read: "str | Path | AnyPredictor" = "",
+    drawings: int | None = None,
     progress: "ScoringProgress" = lambda label, done, total: None,
 ) -> dict[str, dict[str, Any]]:
-    """Return the scores of each corpus of a split, or of files of one's own, by label; to chooses a target language."""
+    """Return the scores of each corpus of a split, or of files of one's own, by label; to chooses a target language.
+
+    read and drawings are for a run that draws: the captioner or image classifier that says what it sees in so many
+    drawings of each corpus.
+    """
+    from jumok.predictors.drawer import Drawer
     from jumok.runs.loading import add_data_folder
+    from jumok.workflows.read_drawings import evaluate_drawer, refuse_reading
 
     predictor = load(run, to=to, checkpoint=checkpoint) if isinstance(run, str | Path) else run
     add_data_folder(predictor, data)
-    return predictor.evaluate(
-        split,
-        source=Path(source) if source else None,
-        target=Path(target) if target else None,
-        options=(options or predictor.options).changed({"beam": beam}),
-        progress=progress,
-    )
+    files = {"source": Path(source) if source else None, "target": Path(target) if target else None}
+    options = (options or predictor.options).changed({"beam": beam})
+    if isinstance(predictor, Drawer):
+        return evaluate_drawer(
+            predictor, split, **files, options=options, read=read, drawings=drawings, progress=progress
+        )
+    refuse_reading(predictor.run.folder, type(predictor), read=read, drawings=drawings)
+    return predictor.evaluate(split, **files, options=options, progress=progress)
 
 
 def open_film(run: str | Path) -> "Film":

@@ -54,6 +54,7 @@ class Shipped:
     summary: str
     folder: str  # inside jumok/shipped
     to: str = ""  # the target language that the name stands for, of a model that has several
+    others: tuple[str, ...] = ()  # folders of models of other kinds that a command may mean by the same name
 
 
 MODELS = {
@@ -124,7 +125,7 @@ TASKS = {
         "an image in codes, and back",
         task="jumok.tasks.image_codes:ImageCoding",
         predictor="jumok.predictors.image_coder:CodePredictor",
-        report="jumok.evaluation.drawing_report:codes_report",
+        report="jumok.evaluation.codes_report:codes_report",
     ),
     "text-to-image": TaskEntry(
         "an image of what a text says",

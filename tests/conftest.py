@@ -1,6 +1,7 @@
 """Settings of the whole suite."""
 
 import os
+from pathlib import Path
 
 import pytest
 
@@ -27,3 +28,19 @@ def own_cache(tmp_path_factory) -> None:
     os.environ.pop("JUMOK_DATA", None)
     build.kernels.cache_clear()  # compiled into this cache now, not by the first process that a test starts and perhaps kills
     build.kernels()
+
+
+@pytest.fixture(scope="session")
+def codes_run(tmp_path_factory) -> Path:
+    """Image codes of built-in scenes: 4 × 4 codes of 32 pixels (tests/drawing_runs.py). Not to be changed."""
+    from drawing_runs import CODES_RECIPE, train_once
+
+    return train_once(tmp_path_factory, "codes", CODES_RECIPE)
+
+
+@pytest.fixture(scope="session")
+def drawer_run(tmp_path_factory, codes_run) -> Path:
+    """A drawer of built-in scenes in these codes: it knows the words, not how to draw. Not to be changed."""
+    from drawing_runs import DRAWER_RECIPE, train_once
+
+    return train_once(tmp_path_factory, "drawer", DRAWER_RECIPE, **{"model.codes": str(codes_run)})

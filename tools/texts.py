@@ -61,7 +61,9 @@ NOT_SHOWN = {  # files, and what in them nobody reads; None: all of it
     "lens/forecast_figure.py": r"outside upper",
     "lens/forecast_svg.py": None,
     "predictors/forecast.py": r"^(Forecast\(|<div>)",  # a repr, and HTML
+    "predictors/drawn.py": r"^(Drawn\(|<figure|\{0\}<div)",  # a repr, and HTML
     "predictors/explanation.py": r"Explanation\(",  # a repr
+    "predictors/drawing_explanation.py": r"Explanation\(",
     "predictors/image_explanation.py": r"Explanation\(",
     "predictors/forecast_explanation.py": r"Explanation\(",
 }

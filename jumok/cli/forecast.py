@@ -63,6 +63,7 @@ def forecast(
     from jumok import api
 
     levels = _levels(quantiles)
+    _keep_table(table, {"--csv": csv_file, "--png": png, "--html": html})
     if png is not None:
         api.check_can_draw(png)
     if html is not None:
@@ -114,6 +115,15 @@ def _levels(text: str) -> list[float] | None:
         return [float(part) for part in text.split(",")] if text else None
     except ValueError:
         raise ConfigError(f"--quantiles {text}: must be numbers between 0 and 1, for example 0.1,0.9") from None
+
+
+def _keep_table(table: str, written: dict[str, Path | None]) -> None:
+    """Refuse to write over the table."""
+    from jumok.errors import ConfigError
+
+    for option, path in written.items():
+        if path is not None and table != "-" and path.exists() and Path(table).exists() and path.samefile(table):
+            raise ConfigError(f"{option} {path} is the table itself; choose another file")
 
 
 def _standard_input() -> bytes:

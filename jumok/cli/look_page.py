@@ -2,6 +2,7 @@
 
 import tempfile
 import webbrowser
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,20 +33,20 @@ class Wanted:
         return self.html is not None or self.opened
 
 
-def check_can_write(path: Path) -> None:
-    """Find out before the work whether the page can be written after it."""
+def check_can_write(path: Path, option: str = "--html") -> None:
+    """Find out before the work whether a file can be written after it."""
     from jumok.errors import ConfigError
 
     if path.is_dir() or not path.absolute().parent.is_dir():
-        raise ConfigError(f"--html {path}: must be a file in a folder that exists")
+        raise ConfigError(f"{option} {path}: must be a file in a folder that exists")
 
 
-def save_page(page: "Page", path: Path | None, *, opened: bool) -> None:
+def save_page(page: "Page", path: Path | None, *, opened: bool, tell: Callable[[str], object] = say) -> None:
     """Write a page and open it on request; without a path it goes to a temporary file."""
     if path is None:
         with tempfile.NamedTemporaryFile(prefix="jumok-", suffix=".html", delete=False) as file:
             path = Path(file.name)
     page.save(path)
-    say(f"page: {path} ({path.stat().st_size / 1000:,.0f} kB)")
+    tell(f"page: {path} ({path.stat().st_size / 1000:,.0f} kB)")
     if opened and not webbrowser.open(path.absolute().as_uri()):
-        say("there is no browser here to open it in; open the file in yours")
+        tell("there is no browser here to open it in; open the file in yours")

@@ -13,6 +13,7 @@ from jumok.cli.classify import classify
 from jumok.cli.compare import compare
 from jumok.cli.decoding_options import decoding_command
 from jumok.cli.display import mend_wrapping
+from jumok.cli.draw import draw
 from jumok.cli.evaluate import evaluate
 from jumok.cli.export import export
 from jumok.cli.fetch import fetch
@@ -46,17 +47,20 @@ app.command()(train)
 app.command()(new)
 app.command()(recipe)
 app.command()(sample)
-app.command(cls=decoding_command("beam", "length_penalty", "shortlist"))(evaluate)
+app.command(
+    cls=decoding_command("beam", "length_penalty", "shortlist", "guidance", "temperature", "top_k", "top_p", "seed")
+)(evaluate)
 app.command(cls=decoding_command("beam"))(compare)
-app.command(cls=decoding_command(without=("stop",)))(translate)
+app.command(cls=decoding_command(without=("stop", "guidance")))(translate)
 app.command(
     cls=decoding_command("temperature", "top_k", "top_p", "min_p", "repetition_penalty", "stop", "seed", "max_length")
 )(generate)
-app.command(cls=decoding_command(without=("stop", "shortlist")))(caption)
+app.command(cls=decoding_command(without=("stop", "shortlist", "guidance")))(caption)
+app.command(cls=decoding_command("temperature", "top_k", "top_p", "guidance", "seed", "batch_size"))(draw)
 app.command()(classify)
 app.command()(fill)
 app.command()(forecast)
-app.command(cls=decoding_command("beam", "max_length", "temperature", "top_k", "top_p", "seed"))(look)
+app.command(cls=decoding_command("beam", "max_length", "temperature", "top_k", "top_p", "guidance", "seed"))(look)
 app.command("import")(import_)
 app.command()(export)
 app.command()(fetch)

@@ -11,11 +11,12 @@ from jumok.errors import ConfigError
 
 
 class CaptionFiles(DataFile):
-    """Captions, and where the images are that they describe."""
+    """Captions, and where the images are that they describe; or images, each described by the name of its class."""
 
     file: str = Field(
         description="captions: a .csv, .tsv, .jsonl or .parquet table, COCO's or Karpathy's .json, Flickr8k's own text "
-        "file, or a .json of lists by the images' names or in their order (.gz allowed)"
+        "file, or a .json of lists by the images' names or in their order (.gz allowed); or images whose class is their "
+        "caption: a folder of class folders, an .npz, IDX (MNIST), a .bin batch (CIFAR)"
     )
     images: str = Field(
         "",
@@ -26,6 +27,7 @@ class CaptionFiles(DataFile):
         1,
         description="a table's column of captions, or a key in .json, whose values may be lists; a list of columns: all of them",
     )
+    labels_file: str = Field("", description="IDX: the file of classes; '' = the same name with labels-idx1")
     split_column: int | str = Field("", description="a table's column of the split that a row belongs to; '' = none")
     split: str = Field(
         "",
@@ -48,6 +50,11 @@ class CaptionData(PixelData[CaptionFiles]):
     captions: Literal["plain", "relations"] = Field(
         "relations", description="shapes: its first sentence, or up to five objects from left to right, with relations"
     )
+    withhold: bool = Field(
+        False,
+        description="shapes with relations: keep some pairs of colour and form, and some orders of two forms, out of "
+        "training; val and test get a part of its own for each",
+    )
     train: list[CaptionFiles] = Field([], description="captions to learn from", json_schema_extra=one_or_its_name)
     val: list[CaptionFiles] = Field(
         [], description="captions to score during training", json_schema_extra=one_or_its_name
@@ -64,3 +71,12 @@ class CaptionData(PixelData[CaptionFiles]):
     size: int = Field(0, ge=0, description="pixels per side; 0 = what a pretrained encoder sees, or the first image's")
     fit: Literal["crop", "squeeze", "pad"] = Field("squeeze", description="how an image that is not square becomes so")
     augment: Augment = Field(Augment(), description="how images are varied in training; not with a frozen encoder")
+
+    @model_validator(mode="after")
+    def only_relations_withhold(self) -> Self:
+        if self.withhold and (self.set != "shapes" or self.captions != "relations"):
+            raise ConfigError(
+                'data.withhold keeps combinations of the built-in set out of training: it needs set = "shapes" and captions '
+                '= "relations"; leave it out'
+            )
+        return self

@@ -57,6 +57,11 @@ class Corpora(ABC, Generic[DataT, StoreT]):
             f"the recipe has no {split} data; add {split} = {self.FILE_IN_RECIPE} to [data], or give {self.OWN_FILES}"
         )
 
+    @property
+    def withheld(self) -> set[str]:
+        """Titles of the evaluation stores that show what is kept out of training on purpose."""
+        return set()
+
     @abstractmethod
     def _train_store(self) -> StoreT:
         """Return the training examples; without val files, those that are not held out."""

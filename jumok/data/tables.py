@@ -141,7 +141,7 @@ def json_objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             continue
         try:
             row = json.loads(line)
-        except (json.JSONDecodeError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:  # a number of thousands of digits is a ValueError, too
             raise DataError(f"{path} line {number:,} is no JSON ({error}); each line must be one object.") from None
         if not isinstance(row, dict):
             raise DataError(

@@ -2,7 +2,7 @@
 
 logits (R, V) → truncated (temperature, top-k, top-p, min-p) → a token for each → hypotheses that go on or end
 
-Every hypothesis has random numbers of its own, keyed by (seed, request, copy), so an answer does not depend on its
+Every hypothesis has random numbers of its own, by default keyed by (seed, request, copy), so an answer does not depend on its
 neighbours in the batch. A token is drawn by inverting the cumulated distribution at such a number.
 """
 
@@ -56,12 +56,16 @@ class Sampler:
         self.end = end
         self.width = options.n_best
 
+    def key(self, sentence: int, copy: int) -> list[int]:
+        """Return what the random numbers of a hypothesis are made of."""
+        return [self.options.seed, sentence, copy]
+
     def begin(self, hypotheses: Hypotheses) -> None:
         """Give the hypotheses of new sentences their random numbers."""
         noise = np.zeros((len(hypotheses), int(hypotheses.longest.max())), dtype=np.float32)
         keys = zip(hypotheses.sentence.tolist(), hypotheses.longest.tolist(), strict=True)
         for row, (sentence, longest) in enumerate(keys):
-            generator = np.random.default_rng([self.options.seed, sentence, row % self.width])
+            generator = np.random.default_rng(self.key(sentence, row % self.width))
             noise[row, :longest] = generator.random(longest)
         hypotheses.noise = torch.from_numpy(noise).clamp_(max=BELOW_ONE)
 

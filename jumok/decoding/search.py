@@ -72,6 +72,9 @@ class Search(Generic[InputT, BatchT, StateT]):
             options.sample or options.no_repeat_ngram or options.repetition_penalty > 1.0
         )
         self.steps_at_once = AT_ONCE
+        self.ranked = (
+            True  # hypotheses of an answer stand best first; False: as they ended, copies of a step in their order
+        )
         self.batch: Running[StateT] | None = None
         self._count = 0  # requests so far: the next one's id
         self._requests: dict[int, Request[InputT]] = {}  # that wait or run
@@ -259,8 +262,10 @@ class Search(Generic[InputT, BatchT, StateT]):
         for each in self._running:
             if each not in still:
                 del self._requests[each]
-                ranked = sorted(self._ended.pop(each), key=lambda hypothesis: -hypothesis.score)
-                self._answers[each] = ranked[: self.options.n_best]
+                ended = self._ended.pop(each)
+                if self.ranked:
+                    ended.sort(key=lambda hypothesis: -hypothesis.score)
+                self._answers[each] = ended[: self.options.n_best]
                 self._finished.append(each)
         self._running = running
 

@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from pydantic import Field, field_validator, model_validator
 from torch import Tensor, nn
 
-from jumok.config import CodesModelConfig, check_multiple
+from jumok.config import CodesModelConfig
 from jumok.errors import ConfigError
 from jumok.nn.batch import ImageBatch
 from jumok.nn.model import ImageCoder, Recoded
@@ -56,13 +56,12 @@ class ImageCodesConfig(CodesModelConfig):
 
     @model_validator(mode="after")
     def options_fit(self) -> Self:
-        if self.image_size:
-            check_multiple(
-                "data.size",
-                self.image_size,
-                "2 to the power of model.halvings",
-                2**self.halvings,
-                "or halve less often",
+        size, part = self.image_size, 2**self.halvings
+        if size % part:
+            below, most = size - size % part, (size & -size).bit_length() - 1
+            raise ConfigError(
+                f"data.size ({size}) must be a multiple of 2 to the power of model.halvings ({part}); set data.size to "
+                f"{f'{below} or ' if below else ''}{below + part}{f', or model.halvings to {most}' if most else ''}"
             )
         return self
 
@@ -89,6 +88,7 @@ class ImageCodes(ImageCoder):
             else VectorQuantiser(config.codes, config.code_width, commitment=config.commitment)
         )
         self.codes = self.quantiser.count
+        self.levels = tuple(config.levels) if config.quantiser == "fsq" else ()
         down, inside = [], config.channels
         for width in widths:
             down += [nn.Conv2d(inside, width, 4, stride=2, padding=1), *blocks(width, config.blocks)]

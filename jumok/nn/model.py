@@ -116,6 +116,7 @@ class ImageCoder(Model[ImageBatch]):
     """A model that says an image in codes, one for each cell of a grid, and makes an image of codes."""
 
     codes: int  # how many there are
+    levels: Sequence[int] = ()  # of each digit of a code, the lowest first; empty where a code is a mere number
 
     @property
     @abstractmethod

@@ -66,7 +66,10 @@ class FiniteScalarQuantiser(Quantiser):
         """Return x (…, E) rounded to levels; features lie between −1 and 1."""
         half = (self.levels - 1) * (1 - INSIDE) / 2
         offset = torch.where(self.levels % 2 == 0, 0.5, 0.0)  # an even number of levels has none in the middle
-        bounded = torch.tanh(x + torch.atanh(offset / half)) * half - offset
+        shift = torch.atanh(
+            torch.where(self.levels > 2, offset / half, 0.0)
+        )  # so that 0 is a level; two have none there
+        bounded = torch.tanh(x + shift) * half - offset
         rounded = bounded + (bounded.round() - bounded).detach()
         digits = (rounded.detach() + self.levels // 2).long()
         return Quantised(rounded / (self.levels // 2), (digits * self.places).sum(dim=-1), x.new_zeros(()))

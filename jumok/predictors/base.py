@@ -59,8 +59,8 @@ class Predictor(ABC, Generic[TaskT, ModelT, StoreT]):
     verb: ClassVar[str] = ""  # the command that uses it
     example: ClassVar[str] = '"…"'  # what that command is given
     source_is: ClassVar[str] = ""  # what --source of an evaluation is, where it stands alone
-    explains: ClassVar[Literal["", "text", "image", "caption", "series"]] = (
-        ""  # what `jumok look` shows the attention of; "": nothing
+    explains: ClassVar[Literal["", "text", "image", "caption", "series", "codes", "drawing"]] = (
+        ""  # what `jumok look` shows the attention of, or the codes; "": nothing
     )
 
     def __init__(self, run: Run, task: TaskT) -> None:

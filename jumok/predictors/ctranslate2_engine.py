@@ -15,7 +15,7 @@ from jumok.predictors.engines import PairDecoder, Prefixes, Progress, Translatio
 from jumok.runs.run import Run
 from jumok.tasks.pairs import Ids
 from jumok.tasks.translation import Translation
-from jumok.tasks.writing import Answer
+from jumok.tasks.writing import Answer, refuse_guidance
 
 # Few sentences and few hypotheses per call, so that every core has work and what it reads stays in its cache.
 SENTENCES, HYPOTHESES = 32, 64
@@ -134,6 +134,7 @@ class CTranslate2Engine(TranslationEngine):
 def refuse_unsupported_options(options: DecodingConfig, *, prefixes: bool = False) -> None:
     """Raise where CTranslate2 would do something else than the options say."""
     plain = DecodingConfig()
+    refuse_guidance(options)
     for key in ("sample", "coverage_penalty", "no_repeat_ngram", "repetition_penalty", "min_length", "shortlist"):
         if getattr(options, key) != getattr(plain, key):
             raise ConfigError(f"CTranslate2 has another idea of {key}; leave it out, or use the run itself")

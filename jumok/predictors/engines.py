@@ -16,7 +16,7 @@ from jumok.nn.model import Decoder
 from jumok.predictors.searching import answer_all
 from jumok.tasks.pairs import Ids
 from jumok.tasks.translation import Translation
-from jumok.tasks.writing import MARKS, Answer
+from jumok.tasks.writing import MARKS, Answer, refuse_guidance
 
 PairDecoder = Decoder[PairBatch, Any]
 Prefixes = Sequence[str] | None  # what each answer begins with
@@ -106,6 +106,7 @@ class JumokEngine(TranslationEngine):
 
     def stream(self, source: Ids, *, options: DecodingConfig, prefix: Sequence[int] = ()) -> Iterator[int]:
         """Yield the ids of one translation as they are chosen."""
+        refuse_guidance(options)
         tokens = stream(
             self.model,
             Request(source, self.task.input_length(source), prefix=prefix),

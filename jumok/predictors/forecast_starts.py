@@ -13,6 +13,7 @@ from jumok.config import SeriesData
 from jumok.data.series.dates import microseconds, parse_date
 from jumok.data.series.new_table import NewTable
 from jumok.data.series.steps import calendar_features, next_dates
+from jumok.data.series.values import refuse_too_large
 from jumok.errors import ConfigError, DataError, counted, did_you_mean
 from jumok.predictors.base import Notice, Warn
 
@@ -54,13 +55,19 @@ def find_starts(
         if np.isnan(store.values[first:end, : len(data.targets)]).all():
             empty.append(number)
             continue
+        refuse_too_large(store, number, first, end, data)
         starts.append(Start(number, first, end, behind, *_ahead(table, data, number, begin, end, behind, steps)))
     if empty:
         name = store.names[empty[0]] or "the table"
         until = f" up to {at}" if at else ""
         if not starts:
+            if at:
+                raise DataError(
+                    f"{name} has no value among the {data.look_back} steps up to {at}, and a forecast is made of them; choose "
+                    "a later --at, or give a table with earlier values"
+                )
             raise DataError(
-                f"{name} has no value{until} among its last {data.look_back} steps, and a forecast is made of them; "
+                f"{name} has no value among its last {data.look_back} steps, and a forecast is made of them; "
                 f"give a table with values of {', '.join(map(str, data.targets[:8]))}"
             )
         warn(
@@ -94,6 +101,8 @@ def _chosen(table: NewTable, wanted: Sequence[str], last: int | None) -> list[in
         if begins or name not in found:
             found[name] = number
     for name in wanted:
+        if name not in found and list(found) == [""]:
+            raise DataError(f"--series {name}: the table has one series, without a name; leave --series out")
         if name not in found:
             raise DataError(f"the table has no series '{name}'; {did_you_mean(name, list(found)[:1000])}")
     return [found[name] for name in dict.fromkeys(wanted)] if wanted else list(found.values())

@@ -30,6 +30,7 @@ from jumok.tasks.forecasting import Forecasting
 # L look-back · S steps ahead · C columns · V targets · K known columns
 
 Values = NDArray[np.float64]
+MOST_STEPS = 100_000
 LEVELS = (0.1, 0.5, 0.9)  # quantiles of a distribution, where none are named
 
 
@@ -66,8 +67,10 @@ class SeriesForecaster(ModelPredictor[Forecasting, SeriesReader, Windows]):
         what came after it is told beside the forecast.
         """
         data, levels = self.data, self._levels(quantiles)
-        if steps < 0:
-            raise ConfigError(f"--steps {steps}: must be 1 or more, or 0 for the {self.data.horizon} of training")
+        if not 0 <= steps <= MOST_STEPS:
+            raise ConfigError(
+                f"--steps {steps}: must be from 1 to {MOST_STEPS:,}, or 0 for the {self.data.horizon} of training"
+            )
         steps = steps or data.horizon
         given = read_given(table, data)
         for note in given.notes:
@@ -144,7 +147,7 @@ class SeriesForecaster(ModelPredictor[Forecasting, SeriesReader, Windows]):
                 f"{self.run.folder} forecasts one number for each value and knows no quantiles; train a model with "
                 'model.head = "quantiles" or "student-t"'
             )
-        if levels and not 0 < levels[0] <= levels[-1] < 1:
+        if not all(0 < level < 1 for level in levels):
             raise ConfigError(f"quantiles {list(quantiles)}: must lie between 0 and 1, for example 0.1,0.9")
         if (
             levels

@@ -4,7 +4,6 @@ file, or content or columns written to one → read_new_table; array (L, V) → 
 """
 
 import csv
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jumok.config import SeriesData
-from jumok.data.series.new_table import NewTable, read_new_table
+from jumok.data.series.new_table import NewTable, read_new_table, temporary_folder
 from jumok.data.series.series_store import SeriesStore
 from jumok.errors import DataError, counted
 
@@ -113,8 +112,8 @@ def _of_array(values: NDArray[Any], data: SeriesData) -> NewTable:
 @contextmanager
 def _as_file(name: str, suffix: str) -> Iterator[Path]:
     """Yield where a table may be written; messages about it say its name."""
-    with tempfile.TemporaryDirectory(prefix="jumok-") as folder:
-        path = Path(folder) / f"table{suffix}"
+    with temporary_folder() as folder:
+        path = folder / f"table{suffix}"
         try:
             yield path
         except DataError as error:

@@ -33,7 +33,7 @@ from jumok.predictors.writing_explaining import WrittenLine
 from jumok.runs.run import Run
 from jumok.tasks.base import Scores
 from jumok.tasks.language_modeling import LanguageModeling
-from jumok.tasks.writing import Answer
+from jumok.tasks.writing import Answer, refuse_guidance
 
 CONTEXT = 8  # tokens before a new one that its text may depend on
 LENGTH = 200  # tokens written where nobody says how many
@@ -256,6 +256,7 @@ class Writer(TextPredictor[LanguageModeling, TextDecoder]):
 
     def _tokens(self, begun: list[int], options: DecodingConfig, *, warn: Warn) -> Iterator[int]:
         """Yield new tokens; when the window is full, the newest half of it is read again and the writing goes on."""
+        refuse_guidance(options)
         window, left = self.task.window, options.max_length or LENGTH
         line = begun.copy()
         inputs = torch.zeros(1, 1, dtype=torch.int64, device=self.model.device)

@@ -194,7 +194,7 @@ def prepare(
     task = task_class(given.task).open(
         given, folders, tokenizers=owner.tokenizers if owner else None, progress=progress
     )
-    task.components = components
+    task.take_components(components)
     if run is not None and run.facts.get("data") not in (None, task.fingerprint):
         raise RunError(
             f"the training data is not what {run.folder} was begun with, so the run cannot go on exactly. "

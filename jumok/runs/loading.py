@@ -55,7 +55,7 @@ def load_run(
     is the run's own class. export makes
     a run's export where another engine is asked for and there is none; without it such an engine is refused.
     """
-    folder, to = find_run(run, options.to)
+    folder, to = find_run(run, options.to, lambda folder: issubclass(_predictor_of(folder), kind))
     opened = Run.open(folder)
     found = predictor_class(opened.recipe.task)
     if not issubclass(found, kind):
@@ -78,7 +78,11 @@ def load_run(
 
 def predictor_class_of(run: str | Path) -> type[AnyPredictor]:
     """Return the class of predictors that a run will be loaded as, without loading it."""
-    return predictor_class(Run.open(find_run(run).folder).recipe.task)
+    return _predictor_of(find_run(run).folder)
+
+
+def _predictor_of(folder: Path) -> type[AnyPredictor]:
+    return predictor_class(Run.open(folder).recipe.task)
 
 
 def _in_its_engine(run: Run, options: LoadOptions, export: Export | None) -> Run:
@@ -100,7 +104,7 @@ def _in_its_engine(run: Run, options: LoadOptions, export: Export | None) -> Run
 def _load(kind: type[AnyPredictor], run: Run, options: LoadOptions) -> AnyPredictor:
     def open_task() -> Task[Any, Any, Any]:
         task = task_class(run.recipe.task).open(run.recipe, run.data_folders, tokenizers=run.tokenizers)
-        task.components = load_components(run.recipe, run.data_folders, in_use=True)
+        task.take_components(load_components(run.recipe, run.data_folders, in_use=True))
         return task
 
     if run.facts.get("engine"):

@@ -3,6 +3,7 @@
 RUN (a folder, or a name in catalogue.SHIPPED) → find_run → folder, and the language it is to translate to, if any
 """
 
+from collections.abc import Callable
 from difflib import get_close_matches
 from importlib import resources
 from pathlib import Path
@@ -21,10 +22,11 @@ class Found(NamedTuple):
     to: str = ""
 
 
-def find_run(run: str | Path, to: str = "") -> Found:
+def find_run(run: str | Path, to: str = "", fits: Callable[[Path], bool] = lambda folder: True) -> Found:
     """Return the folder of a run or of a shipped model; a run that is there comes before a name.
 
-    A folder of something else does not: images in a folder `shapes` hide no model.
+    A folder of something else does not: images in a folder `shapes` hide no model. Where a name stands for models of
+    several kinds, the first that fits is meant.
     """
     folder, name = Path(run), str(run)
     if folder.is_dir() and (name not in SHIPPED or (folder / "run.json").exists()):
@@ -36,7 +38,9 @@ def find_run(run: str | Path, to: str = "") -> Found:
         raise ConfigError(
             f"{name} translates to {shipped.to}; leave out --to {to}, or choose another model (jumok list)"
         )
-    return Found(SHELF / shipped.folder, to or shipped.to)
+    folders = [SHELF / name for name in (shipped.folder, *shipped.others)]
+    meant = next(filter(fits, folders), folders[0]) if shipped.others else folders[0]
+    return Found(meant, to or shipped.to)
 
 
 def known_runs() -> dict[str, str]:

@@ -111,6 +111,14 @@ class Task(ABC, Generic[ModelT, BatchT, StoreT]):
         """Return the stores of a split by label, ready for use."""
         return self.corpora.evaluation(split)
 
+    def monitored(self) -> list[StoreT]:
+        """Return the val stores that are scored during training: what is withheld from it must not choose its weights."""
+        return [store for title, store in self.open_split("val").items() if title not in self.corpora.withheld]
+
+    def take_components(self, components: Mapping[str, Component]) -> None:
+        """Take the trained models that the recipe's model is made of, before anything of the data is read."""
+        self.components = components
+
     @abstractmethod
     def complete(self, recipe: Recipe) -> Recipe:
         """Return the recipe with what the model takes from the data: vocabulary sizes, classes, image sizes."""

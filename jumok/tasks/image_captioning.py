@@ -126,12 +126,16 @@ class ImageCaptioning(WritingTask[Captions, CaptionBatch, CaptionStore, Seen]):
         config = self.recipe.model.components.get("encoder")
         return self.encoder if config is not None and config.frozen else None
 
+    def take_components(self, components: Mapping[str, Component]) -> None:
+        """Take the encoder; images are as large as it sees them, where the recipe does not say."""
+        super().take_components(components)
+        if self.encoder is not None:
+            self.corpora.images.wanted_size = self.encoder.size
+            self.corpora.images.wanted_channels = self.encoder.channels
+
     def complete(self, recipe: Recipe) -> Recipe:
         """Return the recipe with vocabulary, image size and normalisation, and what is to be known of its encoder."""
         encoder = self.encoder
-        if encoder is not None:
-            self.corpora.images.wanted_size = encoder.size
-            self.corpora.images.wanted_channels = encoder.channels
         size, channels = self.corpora.image_shape
         train = self.corpora.train
         mean, deviation = self.data.mean or train.images.mean, self.data.deviation or train.images.deviation
@@ -288,7 +292,7 @@ class ImageCaptioning(WritingTask[Captions, CaptionBatch, CaptionStore, Seen]):
 
     def evaluate(self, model: Captions) -> Scores:
         """Return the val scores that are taken during training: loss over all, greedy captions of some, two samples."""
-        stores = list(self.open_split("val").values())
+        stores = self.monitored()
         loss = self.mean_loss(model, *stores)
         everyone = [(store, number) for store in stores for number in range(len(store))]
         count = min(self.recipe.training.evaluate_sentences, len(everyone))

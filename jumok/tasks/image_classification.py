@@ -16,7 +16,7 @@ from jumok.config.recipe import Recipe
 from jumok.data.images.decode import Pixels
 from jumok.data.images.image_corpora import ImageCorpora
 from jumok.data.images.image_store import LabelledImageStore
-from jumok.errors import ConfigError, are, counted
+from jumok.errors import ConfigError
 from jumok.nn.batch import ImageBatch
 from jumok.nn.model import ImageReader
 from jumok.tasks.base import Direction
@@ -63,14 +63,7 @@ class ImageClassification(Classification[ImageReader, ImageBatch, LabelledImageS
     def notes(self) -> list[str]:
         """Return what a user should know of the data before a run, one line each."""
         train = self.corpora.train
-        notes = list(self.corpora.notes)
-        if train.broken:
-            named = "; ".join(f"{name}: {why}" for name, why in train.named)
-            more = f"; and {train.broken - len(train.named):,} more" if train.broken > len(train.named) else ""
-            notes.append(
-                f"{counted(train.broken, 'image')} cannot be used and {are(train.broken)} left out: {named}{more}"
-            )
-        return notes
+        return self.corpora.notes + train.images.notes
 
     def complete(self, recipe: Recipe) -> Recipe:
         """Return the recipe with the size, channels and classes of the data, and how its pixels are normalised."""

@@ -4,28 +4,24 @@ training   images → ImageBatch → ImageCoder.recode → difference from what 
 answering  pixels → codes (h, w) → pixels
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from pathlib import Path
-from typing import Self
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from jumok.config import CaptionData, CodesModelConfig, TrainingConfig
+from jumok.config import CaptionData, CodesModelConfig
 from jumok.config.recipe import Recipe
-from jumok.data.corpora import ProgressCallback
 from jumok.data.images.decode import Pixels
 from jumok.data.images.image_only_corpora import ImageOnlyCorpora
 from jumok.data.images.image_store import ImageStore
-from jumok.data.text.tokenizer import Tokenizer
 from jumok.errors import ConfigError
 from jumok.evaluation.image_likeness import code_use, psnr, ssim
 from jumok.nn.batch import ImageBatch
 from jumok.nn.images import enlarged
-from jumok.nn.model import ImageCoder, ImageReader
+from jumok.nn.model import ImageCoder, ImageReader, Recoded
 from jumok.tasks.base import Direction, Scores, Task
 from jumok.tasks.image_batches import PendingImages, PixelBatches, normalise
 from jumok.tasks.image_tokens import to_pixels
@@ -43,6 +39,7 @@ class ImageCoding(Task[ImageCoder, ImageBatch, ImageStore]):
     """The task of saying images in codes."""
 
     Data = CaptionData
+    Corpora = ImageOnlyCorpora
     unit = "images"
     scores: Mapping[str, Direction] = {
         "loss": "smaller",
@@ -52,24 +49,6 @@ class ImageCoding(Task[ImageCoder, ImageBatch, ImageStore]):
         "bits": "smaller",
     }
     corpora: ImageOnlyCorpora
-
-    def __init__(self, recipe: Recipe, corpora: ImageOnlyCorpora) -> None:
-        self.recipe, self.corpora = recipe, corpora
-
-    @classmethod
-    def open(
-        cls,
-        recipe: Recipe,
-        folders: Sequence[Path],
-        *,
-        tokenizers: Mapping[str, Tokenizer] | None = None,
-        progress: ProgressCallback = lambda what, done: None,
-    ) -> Self:
-        """Return the task of a recipe; its images are decoded when needed."""
-        assert isinstance(recipe.data, CaptionData)
-        if recipe.training.batch_tokens != TrainingConfig().batch_tokens:
-            raise ConfigError("training.batch_tokens is for text; set training.batch_size, in images")
-        return cls(recipe, ImageOnlyCorpora(recipe.data, folders, progress))
 
     @property
     def data(self) -> CaptionData:
@@ -85,17 +64,18 @@ class ImageCoding(Task[ImageCoder, ImageBatch, ImageStore]):
 
     def notes(self) -> list[str]:
         """Return what a user should know of the data before a run, one line each."""
+        _ = self.corpora.train  # what cannot be decoded is known then
         return list(self.corpora.notes)
 
     def complete(self, recipe: Recipe) -> Recipe:
         """Return the recipe with the size and channels of the data, and how its pixels are normalised."""
         size, channels = self.corpora.image_shape
-        train = self.corpora.train
+        full = recipe.with_sizes(image_size=size, channels=channels)
+        train = self.corpora.train  # decoded now: what does not fit has been told
         mean, deviation = self.data.mean or train.mean, self.data.deviation or train.deviation
         for name, values in (("mean", mean), ("deviation", deviation)):
             if len(values) != channels:
                 raise ConfigError(f"data.{name} has {len(values)} numbers for {channels} channels")
-        full = recipe.with_sizes(image_size=size, channels=channels)
         known = {"size": size, "channels": channels, "mean": mean, "deviation": deviation}
         self.corpora.data = self.data.model_copy(update=known)
         self.recipe = replace(full, data=self.corpora.data)
@@ -121,16 +101,19 @@ class ImageCoding(Task[ImageCoder, ImageBatch, ImageStore]):
 
     def loss(self, model: ImageCoder, batch: ImageBatch, step: int) -> Loss:
         """Return the summed loss of a batch's images: the mean difference of pixels, and of what a critic sees."""
+        return self._loss_of(model.recode(batch.images), batch.images)
+
+    def _loss_of(self, found: Recoded, images: Tensor) -> Loss:
+        """Return the summed loss of images (B, C, S, S) as their codes tell them."""
         config = self.recipe.model
         assert isinstance(config, CodesModelConfig)
-        found = model.recode(batch.images)
         compare = F.l1_loss if config.loss == "l1" else F.mse_loss
         cells = found.codes[0].numel()
-        pixels = compare(found.images, batch.images) * len(batch)
+        pixels = compare(found.images, images) * len(images)
         total = pixels + found.loss / cells
         if config.perceptual:
-            total = total + config.perceptual * self._seen_difference(found.images, batch.images) * len(batch)
-        return Loss(total, len(batch), {"pixels": pixels.detach()})
+            total = total + config.perceptual * self._seen_difference(found.images, images) * len(images)
+        return Loss(total, len(images), {"pixels": pixels.detach()})
 
     def _seen_difference(self, images: Tensor, others: Tensor) -> Tensor:
         """Return the mean difference between what the critic sees in two batches of images (B, C, S, S)."""
@@ -156,8 +139,11 @@ class ImageCoding(Task[ImageCoder, ImageBatch, ImageStore]):
     def recoded(self, model: ImageCoder, pixels: Pixels) -> tuple[Pixels, Tensor]:
         """Return what the codes of pixels (B, S, S, C) tell, and these codes (B, h, w)."""
         found = model.recode(self.images(pixels).to(model.device))
-        seen = to_pixels(found.images.float().cpu().numpy(), tuple(self.data.mean), tuple(self.data.deviation))
-        return seen, found.codes.cpu()
+        return self.pixels(found.images), found.codes.cpu()
+
+    def pixels(self, images: Tensor) -> Pixels:
+        """Return pixels (B, S, S, C) of normalised images (B, C, S, S)."""
+        return to_pixels(images.float().cpu().numpy(), tuple(self.data.mean), tuple(self.data.deviation))
 
     @torch.inference_mode()
     def metrics(
@@ -168,12 +154,13 @@ class ImageCoding(Task[ImageCoder, ImageBatch, ImageStore]):
         for store in stores:
             for first in range(0, len(store), ROWS):
                 pixels = store.pixels[first : first + ROWS]
-                seen, found = self.recoded(model, pixels)
+                images = self.images(pixels).to(model.device)
+                found = model.recode(images)
+                seen = self.pixels(found.images)
                 noises.append(psnr(pixels, seen))
                 likenesses.append(ssim(pixels, seen))
-                codes.append(found.numpy().ravel())
-                images = self.images(pixels)
-                loss = self.loss(model, ImageBatch(images, torch.zeros(len(images))).to(model.device), 0)
+                codes.append(found.codes.cpu().numpy().ravel())
+                loss = self._loss_of(found, images)
                 total, count = total + float(loss.total), count + loss.count
                 progress(len(pixels))
         used, bits = code_use(np.concatenate(codes), model.codes)
@@ -187,7 +174,7 @@ class ImageCoding(Task[ImageCoder, ImageBatch, ImageStore]):
 
     def evaluate(self, model: ImageCoder) -> Scores:
         """Return the val scores that are taken during training."""
-        return self.metrics(model, *self.open_split("val").values())
+        return self.metrics(model, *self.monitored())
 
     def survey(self) -> Survey[PendingImages]:
         """Return the data at a glance, for `check`."""

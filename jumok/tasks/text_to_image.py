@@ -22,14 +22,19 @@ from jumok.data.images.caption_store import CaptionStore
 from jumok.data.images.decode import Pixels
 from jumok.data.text.tokenizer import Tokenizer
 from jumok.decoding.guidance import Guided
+from jumok.decoding.hypotheses import Hypotheses
 from jumok.decoding.requests import Marks, Request
+from jumok.decoding.sampling import Sampler
 from jumok.decoding.search import Search
 from jumok.errors import ConfigError
+from jumok.inspection.film import Shot
 from jumok.nn.batch import DrawingBatch
 from jumok.nn.component import Component
 from jumok.nn.model import DrawingDecoder
 from jumok.tasks.base import Direction, Scores, Task
+from jumok.tasks.caption_film import caption_probes
 from jumok.tasks.drawing_batches import NOTHING, DrawingBatches, texts_of
+from jumok.tasks.drawing_film import DrawingCamera
 from jumok.tasks.image_tokens import coder_of, decode, image_tokens
 from jumok.tasks.losses import Loss, vocabulary_loss
 from jumok.tasks.survey import Lengths, Survey, unknown_share, vocabulary_problems
@@ -41,7 +46,8 @@ ROWS = 128  # captions scored side by side
 
 Draws = DrawingDecoder[Any]
 Ids = NDArray[Any]  # of a text, without start and end
-RowsDone = Callable[[int], None]  # how many rows of codes are drawn since the last call
+RowsDone = Callable[[int], None]  # how many rows of codes were drawn since the last call, of all drawings together
+Watch = Callable[[int, NDArray[np.int64]], None]  # the number of a text, and its drawings so far (n, rows, w)
 
 
 @dataclass(frozen=True)
@@ -50,6 +56,20 @@ class Drawing:
 
     codes: NDArray[np.int64]  # (h, w)
     log_probability: float  # of its codes, given rows left out; guided, where drawing was
+
+
+class SeededSampler(Sampler):
+    """Draw each sample by a seed of its own, wherever its text stands: that seed alone draws it again."""
+
+    def __init__(self, options: DecodingConfig, *, end: int, seeds: Sequence[int] | None) -> None:
+        """Take the seed of each text's first sample; None: each text goes on where the one before ended."""
+        super().__init__(options, end=end)
+        self.seeds = seeds
+
+    def key(self, sentence: int, copy: int) -> list[int]:
+        """Return the seed of a sample."""
+        first = self.options.seed + sentence * self.width if self.seeds is None else self.seeds[sentence]
+        return [first + copy]
 
 
 class TextToImage(Task[Draws, DrawingBatch, CaptionStore]):
@@ -62,9 +82,6 @@ class TextToImage(Task[Draws, DrawingBatch, CaptionStore]):
     filmed = True
     scores: Mapping[str, Direction] = {"loss": "smaller", "bits": "smaller", "text_loss": "smaller"}
     corpora: CaptionCorpora
-
-    def __init__(self, recipe: Recipe, corpora: CaptionCorpora) -> None:
-        self.recipe, self.corpora = recipe, corpora
 
     @classmethod
     def open(
@@ -115,6 +132,11 @@ class TextToImage(Task[Draws, DrawingBatch, CaptionStore]):
         train = self.corpora.train
         return f"{len(train):,} images of {rows} × {columns} codes with {len(train.captions):,} captions"
 
+    def take_components(self, components: Mapping[str, Component]) -> None:
+        """Take the image codes; images are as large as they want them."""
+        super().take_components(components)
+        self.corpora.images.wanted_size, self.corpora.images.wanted_channels = self.codes.size, self.codes.channels
+
     def notes(self) -> list[str]:
         """Return what a user should know of the data before a run, one line each."""
         return list(self.corpora.notes)
@@ -122,7 +144,6 @@ class TextToImage(Task[Draws, DrawingBatch, CaptionStore]):
     def complete(self, recipe: Recipe) -> Recipe:
         """Return the recipe with vocabularies, grid and the images' shape, which is that of the image codes."""
         codes = self.codes
-        self.corpora.images.wanted_size, self.corpora.images.wanted_channels = codes.size, codes.channels
         size, channels = self.corpora.image_shape
         coder = coder_of(codes)
         rows, columns = coder.grid
@@ -195,31 +216,47 @@ class TextToImage(Task[Draws, DrawingBatch, CaptionStore]):
         *,
         options: DecodingConfig,
         given: Sequence[Sequence[int]] | None = None,
+        seeds: Sequence[int] | None = None,
         progress: RowsDone = lambda rows: None,
+        watch: Watch | None = None,
     ) -> list[list[Drawing]]:
-        """Return options.n_best drawings of each text; each begins with its given codes where there are any."""
-        search = self.search(model, options)
+        """Return options.n_best drawings of each text; each begins with its given codes where there are any.
+
+        seeds are those of each text's first drawing, and every further one has one more; None: options.seed, counted on
+        over all drawings. watch is shown drawings whenever a row of them is done; rows that are given count as drawn.
+        """
+        search = self.search(model, options, seeds=seeds)
         begun = given if given is not None else [[]] * len(texts)
         numbers = search.add([Request(text, 0, codes) for text, codes in zip(texts, begun, strict=True)])
-        columns, told = model.grid[1], 0
+        (rows, columns), told, finished = model.grid, 0, 0
         while search.busy:
-            search.step()
-            if search.batch is not None and (row := int(search.batch.hypotheses.length.min()) // columns) != told:
-                progress(max(row - told, 0))
-                told = row
-        shape = model.grid
+            finished += rows * options.n_best * len(search.step())
+            growing = None if search.batch is None else search.batch.hypotheses
+            done = finished + (0 if growing is None else int((growing.length // columns).sum()))
+            if done != told:
+                progress(done - told)
+                told = done
+                if watch is not None and growing is not None:
+                    for number, codes in _rows_of(growing, columns):
+                        watch(number, codes)
         return [
             [
-                Drawing(np.array(found.tokens, dtype=np.int64).reshape(shape), found.log_probability)
+                Drawing(
+                    np.array(found.tokens, dtype=np.int64).reshape(rows, columns),
+                    sum(found.token_log_probabilities[len(codes) :]),
+                )
                 for found in search.take(number)
             ]
-            for number in numbers
+            for number, codes in zip(numbers, begun, strict=True)
         ]
 
-    def search(self, model: Draws, options: DecodingConfig) -> Search[Ids, DrawingBatch, Any]:
-        """Return a search that draws; guided where the options say so."""
+    def search(
+        self, model: Draws, options: DecodingConfig, *, seeds: Sequence[int] | None = None
+    ) -> Search[Ids, DrawingBatch, Any]:
+        """Return a search that draws; guided where the options say so. seeds as in draw."""
         guided = options.guidance != 1.0
-        changed = options.model_copy(update={"max_length": model.limit})
+        side_by_side = max(options.batch_size // options.n_best, 1)  # texts
+        changed = options.model_copy(update={"max_length": model.limit, "batch_size": side_by_side})
         marks = Marks(start=model.begin, end=-1, pad=-1, writes_start=True)  # a drawing ends when it is full
         decoder = Guided(model, options.guidance) if guided else model
 
@@ -227,7 +264,10 @@ class TextToImage(Task[Draws, DrawingBatch, CaptionStore]):
             text, mask = texts_of([*items, NOTHING] if guided else items)
             return DrawingBatch(text, mask, text.new_zeros(len(text), 0)).to(model.device)
 
-        return Search(decoder, collate=collate, options=changed, marks=marks)
+        search = Search(decoder, collate=collate, options=changed, marks=marks)
+        if options.sample:
+            search.strategy, search.ranked = SeededSampler(changed, end=marks.end, seeds=seeds), False
+        return search
 
     def pixels(self, drawings: Sequence[Drawing]) -> Pixels:
         """Return the images (B, S, S, C) of drawings."""
@@ -251,16 +291,20 @@ class TextToImage(Task[Draws, DrawingBatch, CaptionStore]):
         return self.loss(model, batch.to(model.device), 0)
 
     def _in_order(self, stores: Sequence[CaptionStore]) -> Iterator[DrawingBatch]:
-        """Yield all captions of stores once with their images' codes, those of like length together."""
+        """Yield captions of stores once with their images' codes, those of like length together.
+
+        Captions longer than those of training are left out: the model has no places for them.
+        """
         for store in stores:
             batches = DrawingBatches(store, self.tokens_of(store), batch_size=ROWS, seed=0, text_dropout=0.0)
             order = np.argsort(store.captions.lengths, kind="stable")
+            order = order[store.captions.lengths[order] <= self.model_config.longest_text]
             for first in range(0, len(order), ROWS):
                 yield batches.drawing(order[first : first + ROWS])
 
     def evaluate(self, model: Draws) -> Scores:
         """Return the val scores that are taken during training."""
-        return self.metrics(model, *self.open_split("val").values())
+        return self.metrics(model, *self.monitored())
 
     def survey(self) -> Survey[DrawingBatch]:
         """Return the data at a glance, for `check`."""
@@ -291,3 +335,17 @@ class TextToImage(Task[Draws, DrawingBatch, CaptionStore]):
             survey, kind=self.recipe.tokenizer.kind, wanted=self.recipe.tokenizer.vocabulary
         )
         return survey
+
+    def camera(self, model: Draws, *, count: int) -> Callable[[Draws], tuple[Shot, ...]] | None:
+        """Return what shows what a model draws of so many val captions; None where there are no short ones."""
+        probes = caption_probes(self.open_split("val"), count=count, limit=0)
+        return DrawingCamera(self, probes) if probes else None
+
+
+def _rows_of(growing: Hypotheses, columns: int) -> Iterator[tuple[int, NDArray[np.int64]]]:
+    """Yield the number of each text that is being drawn, and the whole rows (n, rows, w) of its drawings."""
+    for number in sorted(set(growing.sentence.tolist())):
+        own = growing.sentence == number
+        rows = int(growing.length[own].min()) // columns
+        codes = growing.tokens[own, : rows * columns]
+        yield number, codes.numpy().reshape(len(codes), rows, columns)

@@ -150,6 +150,7 @@ class WritingTask(Task[DecoderT, TargetT, StoreT], Generic[DecoderT, TargetT, St
         progress: Callable[[int], None] | None = None,
     ) -> list[list[Answer]]:
         """Return the answers to each input, best first; each begins with its prefix where there are any."""
+        refuse_guidance(options)
         if options.shortlist and not model.restrictable:
             raise ConfigError(
                 f"decoding.shortlist: '{self.recipe.model.name}' always tries its whole vocabulary; set 0"
@@ -187,6 +188,12 @@ class WritingTask(Task[DecoderT, TargetT, StoreT], Generic[DecoderT, TargetT, St
         """Return the answer that ids are."""
         tokenizer = self.target_tokenizer
         return Answer(tokenizer.decode(ids), score, tokenizer.labels(ids), ids, log_probability, finished)
+
+
+def refuse_guidance(options: DecodingConfig) -> None:
+    """Refuse guidance where text is written: only a drawer has learnt what it does without its text."""
+    if options.guidance != 1.0:
+        raise ConfigError(f"decoding.guidance = {options.guidance:g} is for drawing (text-to-image); leave it out here")
 
 
 def observed_extend(model: Decoder[Any, StateT]) -> ObservedExtend[StateT] | None:

@@ -127,7 +127,9 @@ def test_bad_input_is_met_with_a_sentence(wide_run, shops_run, copy_run, hours, 
     assert "no column 'day'" in refusal(jumok("forecast", shops_run, hours))
     assert "standard input" in refusal(jumok("forecast", wide_run, stdin="hour,load\n2020-01-01,1\n"))
     assert "standard input" in refusal(jumok("forecast", wide_run, stdin=""))
-    assert "the table has no series 'x'" in refusal(jumok("forecast", wide_run, hours, "--series", "x"))
+    assert "--series x: the table has one series, without a name" in refusal(
+        jumok("forecast", wide_run, hours, "--series", "x")
+    )
     assert "must be a date" in refusal(jumok("forecast", wide_run, hours, "--at", "soon"))
     assert "--png" in refusal(jumok("forecast", wide_run, hours, "--png", tmp_path))
     assert "--csv" in refusal(jumok("forecast", wide_run, hours, "--csv", tmp_path / "no" / "f.csv"))

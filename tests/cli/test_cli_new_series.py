@@ -156,7 +156,9 @@ def test_what_does_not_fit_is_refused(shops, options, told):
 
 
 def test_a_panel_whose_series_have_no_name_is_asked_for(tmp_path):
-    path = write(tmp_path / "x.csv", "date,a", [(f"2024-01-{day:02}", day) for day in range(1, 29)] * 2)
+    path = write(
+        tmp_path / "x.csv", "date,a", [(f"2024-01-{day:02}", day + shop) for shop in (0, 9) for day in range(1, 29)]
+    )
     assert "several series; name the column that tells them apart: --id COLUMN" in refused(jumok("new", path))
 
 

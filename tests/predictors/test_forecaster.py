@@ -212,6 +212,20 @@ def test_what_must_be_known_ahead_is_asked_for(shops):  # noqa: F811
     assert any("count as average" in notice.text for notice in said)
 
 
+def test_what_is_constant_in_a_series_is_its_own(shops):  # noqa: F811
+    """Another region of one series changes its forecast, and that of no other."""
+    table = shop_table(ahead=HORIZON)
+    plain = shops.forecast(table)
+    for number, name in enumerate(LENGTHS):
+        other = {"r0": "r1", "r1": "r0"}
+        regions = [
+            other[one] if shop == name else one for shop, one in zip(table["shop"], table["region"], strict=True)
+        ]
+        found = shops.forecast(table | {"region": regions})
+        changed = [not np.allclose(one.point, two.point, rtol=1e-6) for one, two in zip(plain, found, strict=True)]
+        assert changed == [place == number for place in range(3)]
+
+
 def test_a_name_that_is_not_known(shops):  # noqa: F811
     with pytest.raises(DataError, match="the table has no series 'nort'; did you mean 'north'"):
         shops.forecast(shop_table(ahead=7), series="nort")

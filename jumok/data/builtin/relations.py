@@ -1,6 +1,7 @@
 """The built-in set `shapes` with captions = "relations": one to five objects, said from left to right.
 
 number → seeded draw → RelationScene: objects from left to right → image, boxes, caption; caption → parse → objects
+with [data] withhold, scenes of training have no WITHHELD_PAIRS and no WITHHELD_ORDERS; other scenes have at least one
 
     a small red circle at the top left, above a large blue star at the middle centre, left of a small green cross at …
 
@@ -10,9 +11,11 @@ no centre is near a border between thirds, the order from left to right is clear
 
 import random
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
+from typing import Literal
 
 from PIL import Image
 
@@ -30,6 +33,21 @@ MARGIN = (
 )
 ROWS, COLUMNS = ("top", "middle", "bottom"), ("left", "centre", "right")
 RELATIONS = ("left of", "above", "below")
+
+# What training never sees where [data] says withhold: one colour of each form, and the order of two forms in a relation;
+# each colour, each form, each relation and the same two forms in the other order are seen.
+WITHHELD_PAIRS = frozenset(
+    {("yellow", "circle"), ("purple", "square"), ("green", "triangle"), ("red", "star"), ("blue", "cross")}
+)  # colour, form
+WITHHELD_ORDERS = frozenset(
+    {("star", "left of", "circle"), ("square", "above", "triangle"), ("cross", "below", "circle")}
+)  # form, relation, form of the next object
+WITHHELD_SIZE = 500  # scenes of each kind that have what is withheld
+
+# all: any scene; seen: none that has what is withheld; the others: those that have at least one of the one kind, none of
+# the other
+Kind = Literal["all", "seen", "withheld pairs", "withheld orders"]
+WITHHELD: tuple[Kind, ...] = ("withheld pairs", "withheld orders")
 
 _THING = (
     rf"a (?P<size>{'|'.join(SIZES)}) (?P<colour>{'|'.join(COLOURS)}) (?P<form>{'|'.join(FORMS)})"
@@ -102,14 +120,43 @@ def parse(caption: str) -> list[Described] | None:
 
 
 @lru_cache(maxsize=4096)
-def scene(split: Split, number: int, seed: int = 1) -> RelationScene:
-    """Return scene number of a split: a pure function of its arguments."""
-    generator = random.Random(f"relations {split} {seed} {number}")
-    wanted = generator.randint(1, MOST)
+def scene(split: Split, number: int, seed: int = 1, kind: Kind = "all") -> RelationScene:
+    """Return scene number of a split: a pure function of its arguments. One of all that is seen has the same number there."""
+    drawn_as = f" {kind}" if kind in WITHHELD else ""
+    generator = random.Random(f"relations {split} {seed} {number}{drawn_as}")
+    wanted = generator.randint(2 if kind == "withheld orders" else 1, MOST)
     while True:
         things = _placed(generator, wanted)
         if things and all(_is_clear(left, right) for left, right in pairwise(things)):
-            return RelationScene(tuple(things), generator.randrange(*shapes.BACKGROUND))
+            found = RelationScene(tuple(things), generator.randrange(*shapes.BACKGROUND))
+            if kind in ("all", _kind(found)):
+                return found
+
+
+def withheld_pairs(described: Sequence[Described]) -> list[int]:
+    """Return which objects of a scene have a colour and a form that training never sees together."""
+    return [number for number, said in enumerate(described) if (said.colour, said.form) in WITHHELD_PAIRS]
+
+
+def withheld_orders(described: Sequence[Described]) -> list[int]:
+    """Return which objects of a scene stand to their next one as training never sees these two forms stand."""
+    return [
+        number
+        for number, (said, after) in enumerate(pairwise(described))
+        if (said.form, after.relation, after.form) in WITHHELD_ORDERS
+    ]
+
+
+def _kind(found: RelationScene) -> Kind | None:
+    """Return which kind of scenes one belongs to: None where it has both that is withheld."""
+    match bool(withheld_pairs(found.described)), bool(withheld_orders(found.described)):
+        case False, False:
+            return "seen"
+        case True, False:
+            return "withheld pairs"
+        case False, True:
+            return "withheld orders"
+    return None
 
 
 def draw(found: RelationScene, side: int = SIDE) -> Image.Image:

@@ -61,6 +61,11 @@ class CaptionCorpora(SingleTokenizerCorpora[CaptionData, CaptionStore]):
 
     # --- stores
 
+    @property
+    def withheld(self) -> set[str]:
+        """Titles of the stores that show what training never sees."""
+        return set(self.images.withheld("val"))
+
     def evaluation(self, split: Split) -> dict[str, CaptionStore]:
         """Return the images of each file of a split by its title; train is one."""
         return {"train": self.train} if split == "train" else super().evaluation(split)
@@ -73,7 +78,8 @@ class CaptionCorpora(SingleTokenizerCorpora[CaptionData, CaptionStore]):
         return self._store(self.images.train, most=self.data.max_length)
 
     def _built_in_stores(self, split: Split) -> dict[str, CaptionStore]:
-        return {split: self._store(self.images.built_in(split))}
+        parts = {split: self.images.built_in(split), **self.images.withheld(split)}
+        return {title: self._store(items) for title, items in parts.items()}
 
     def _file_stores(self, split: Split) -> dict[str, CaptionStore]:
         return by_title(self.data.files(split), self.own_store)

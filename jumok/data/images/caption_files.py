@@ -1,7 +1,8 @@
-"""Where captions come from: tables, COCO's and Karpathy's JSON, Flickr8k's text, lists by name or in order.
+"""Where captions come from: tables, COCO's and Karpathy's JSON, Flickr8k's text, lists by name or in order, classes.
 
 CaptionFiles (of a recipe) → find → rows: an image's name or number, its captions, its split → those of the split,
     gathered by image → found in a folder or in an .npz → CaptionListing
+images of classes → the name of its class as the caption of each; images alone, where no captions are needed
 No image is opened here. What is wrong with a file is a DataError; images that are missing are kept by name and told.
 """
 
@@ -12,9 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from jumok.config import CaptionFiles
+from jumok.config import CaptionFiles, ImageFiles
 from jumok.data.files import Find, read_lines
-from jumok.data.images.listing import SUFFIXES, ImageEntry
+from jumok.data.images.listing import SUFFIXES, ImageEntry, NoClassesError, holds_images, list_images
 from jumok.data.images.places import ImagePlace, open_place
 from jumok.data.tables import NAMED_SUFFIXES, TABLE_SUFFIXES, is_table, read_values, values_of
 from jumok.errors import ConfigError, DataError, counted
@@ -52,9 +53,11 @@ class Row(NamedTuple):
     split: str = ""
 
 
-def read_captions(files: CaptionFiles, find: Find) -> CaptionListing:
-    """Return the images of a file that are there, each once, with all of its captions."""
+def read_captions(files: CaptionFiles, find: Find, *, needed: bool = True) -> CaptionListing:
+    """Return the images of a file that are there, each once, with all of its captions; where needed, with one at least."""
     path = find(files.file)
+    if holds_images(path):
+        return _images_of_classes(path, files, find, needed=needed)
     images = open_place(find(files.images) if files.images else path.parent, whole=bool(files.images))
     chosen = _Chosen(files, find)
     captions: dict[str | int, list[str]] = {}
@@ -90,6 +93,24 @@ def read_captions(files: CaptionFiles, find: Find) -> CaptionListing:
     known = gathered.keys() | {entry.place for entry in map(images.find, others) if entry}
     listing.unnamed = {entry.place: entry.name for entry in images.all if entry.place not in known}
     return listing
+
+
+def _images_of_classes(path: Path, files: CaptionFiles, find: Find, *, needed: bool) -> CaptionListing:
+    """Return images whose captions are the names of their classes; all images, as they are, where none is needed."""
+    for key in ("images", "split", "split_column"):
+        if getattr(files, key) != "":
+            raise ConfigError(
+                f"{files.file} holds images, and their captions are their classes; {key} = '{getattr(files, key)}' is for "
+                "a file of captions: name that in file, or leave it out"
+            )
+    try:
+        listing = list_images(ImageFiles(file=files.file, labels_file=files.labels_file), find, classes=needed)
+    except NoClassesError as error:
+        raise DataError(
+            f'{error}\nOr name a file of captions: file = "captions.csv", images = "{files.file}".'
+        ) from None
+    items = [CaptionedImage(entry, (entry.label,) if needed else ()) for entry in listing.entries]
+    return CaptionListing(items, notes=listing.notes)
 
 
 def splits_of(files: CaptionFiles, find: Find) -> list[str]:
@@ -144,8 +165,6 @@ class _Chosen:
 
 def _rows(path: Path, files: CaptionFiles, images: ImagePlace) -> Iterator[Row]:
     name = path.name.lower().removesuffix(".gz")
-    if path.is_dir():
-        raise DataError(f"{path} is a folder; file is that of the captions, images the folder of the images.")
     if is_table(path):
         return _table_rows(path, files, images)
     if name.endswith(".json"):

@@ -23,7 +23,7 @@ from jumok.data.store import (
     write_facts,
 )
 from jumok.data.text.tokenizer import Tokenizer
-from jumok.errors import DataError, are, counted
+from jumok.errors import DataError, counted
 
 CHUNK = 10_000  # captions that are tokenised at once
 
@@ -72,11 +72,7 @@ class CaptionStore:
         if captionless := self.counts["captionless"]:
             names = ", ".join(name for name, _ in self.named) + (", …" if captionless > len(self.named) else "")
             notes.append(f"left out, as none of their captions can be used: {counted(captionless, 'image')} ({names})")
-        if broken := self.images.broken:
-            named = "; ".join(f"{name}: {why}" for name, why in self.images.named)
-            more = f"; and {broken - len(self.images.named):,} more" if broken > len(self.images.named) else ""
-            notes.append(f"{counted(broken, 'image')} cannot be used and {are(broken)} left out: {named}{more}")
-        return notes
+        return notes + self.images.notes
 
 
 def chosen_entries(folder: Path) -> list[int]:

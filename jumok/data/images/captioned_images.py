@@ -32,15 +32,21 @@ class CaptionedImages:
     wanted_size: int = 0  # what a pretrained component sees: the size where data.size is 0
     wanted_channels: int = 0  # the same of data.channels
 
-    def __init__(self, data: CaptionData, find: Callable[[str], Path], progress: ProgressCallback) -> None:
-        """Take files from where find says; nothing is read before it is needed."""
-        self.data, self.find = data, find
+    def __init__(
+        self, data: CaptionData, find: Callable[[str], Path], progress: ProgressCallback, *, captions: bool = True
+    ) -> None:
+        """Take files from where find says; nothing is read before it is needed. captions: whether they are needed."""
+        self.data, self.find, self.captions = data, find, captions
         self.notes: list[str] = []  # what a user should know of what has been opened
         self._read: dict[str, CaptionListing] = {}
         self._decoded = DecodedImages(data.fit, progress)
         if data.set and data.set not in SETS:
             raise ConfigError(f"data.set = '{data.set}' is no set of captions; {did_you_mean(data.set, SETS)}")
         if bool(data.set) == bool(data.train):
+            if not captions:
+                raise ConfigError(
+                    '[data] needs either set = "shapes" (built in) or train = "…" (a folder of images, an .npz, …)'
+                )
             raise ConfigError(
                 '[data] needs either set = "shapes" (built in) or train = { file = "…", images = "…" } (captions, and '
                 "where their images are)"
@@ -77,7 +83,7 @@ class CaptionedImages:
         """Return what a file holds; it is read once."""
         key = file.model_dump_json()
         if key not in self._read:
-            self._read[key] = read_captions(file, self.find)
+            self._read[key] = read_captions(file, self.find, needed=self.captions)
             self.tell(*self._read[key].notes)
         return self._read[key]
 
@@ -97,13 +103,24 @@ class CaptionedImages:
         return list(gathered.values())
 
     def built_in(self, split: Split) -> list[CaptionedImage]:
-        """Return the images of a split of the built-in set."""
+        """Return the images of a split of the built-in set; none that shows what is withheld."""
         grammar, name = GRAMMARS[self.data.captions], "shapes" if self.data.captions == "plain" else "relations"
         count = (self.data.set_size if split == "train" else 0) or grammar.DEFAULT_SIZES[split]
+        source = Path(name) / split
+        return self._drawn(f"{name} {split}", source / "seen" if self.data.withhold else source, count)
+
+    def withheld(self, split: Split) -> dict[str, list[CaptionedImage]]:
+        """Return the images of a split that show what training never sees, by what they are called in tables."""
+        kinds = relations.WITHHELD if self.data.withhold else ()
+        return {
+            kind: self._drawn(f"{kind} {split}", Path("relations") / split / kind, relations.WITHHELD_SIZE)
+            for kind in kinds
+        }
+
+    def _drawn(self, name: str, source: Path, count: int) -> list[CaptionedImage]:
+        """Return the first images of a part of the built-in set; its source says which part."""
         return [
-            CaptionedImage(
-                ImageEntry(f"{name} {split} {number}", "", Path(name) / split, number, built_in=self.data.set)
-            )
+            CaptionedImage(ImageEntry(f"{name} {number}", "", source, number, built_in=self.data.set))
             for number in range(count)
         ]
 

@@ -70,17 +70,24 @@ def open_some(entries: Sequence[ImageEntry]) -> Iterator[Image.Image]:
 
 def built_in_caption(entry: ImageEntry) -> str:
     """Return the sentence about an entry of a built-in set."""
-    split: Split = entry.source.name  # type: ignore[assignment]
-    grammar = relations if entry.source.parent.name == "relations" else shapes
-    return str(grammar.scene(split, entry.number).caption)
+    return _scene(entry).caption
 
 
 def draw_built_in(entry: ImageEntry, *, least: int = 0) -> Image.Image:
     """Return the image of an entry of a built-in set: of shapes, or of its second grammar."""
-    split: Split = entry.source.name  # type: ignore[assignment]
-    if entry.source.parent.name == "relations":
-        return relations.draw(relations.scene(split, entry.number), max(least, 1))
-    return shapes.draw(shapes.scene(split, entry.number), max(least, 1))
+    found = _scene(entry)
+    if isinstance(found, relations.RelationScene):
+        return relations.draw(found, max(least, 1))
+    return shapes.draw(found, max(least, 1))
+
+
+def _scene(entry: ImageEntry) -> shapes.Scene | relations.RelationScene:
+    """Return the scene of an entry of a built-in set: its source is a grammar, a split and, where not all, a kind."""
+    grammar, split, *kind = entry.source.parts
+    known: Split = split  # type: ignore[assignment]
+    if grammar == "relations":
+        return relations.scene(known, entry.number, kind=kind[0] if kind else "all")
+    return shapes.scene(known, entry.number)
 
 
 def _facts_of(entry: ImageEntry) -> object:

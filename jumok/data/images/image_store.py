@@ -22,7 +22,7 @@ from PIL import Image
 from jumok.data.images.decode import BrokenImageError, Pixels, to_pixels
 from jumok.data.images.listing import ImageEntry, load_entry
 from jumok.data.store import map_array, read_facts, refuse_damage, write_facts
-from jumok.errors import DataError
+from jumok.errors import DataError, are, counted
 
 CHUNK = 256  # images that a process decodes before it hands them over
 NAMED = 5  # broken images that are named; the rest are counted
@@ -54,6 +54,15 @@ class ImageStore:
 
     def __len__(self) -> int:
         return len(self.pixels)
+
+    @property
+    def notes(self) -> list[str]:
+        """What was left out, in a line."""
+        if not self.broken:
+            return []
+        named = "; ".join(f"{name}: {why}" for name, why in self.named)
+        more = f"; and {self.broken - len(self.named):,} more" if self.broken > len(self.named) else ""
+        return [f"{counted(self.broken, 'image')} cannot be used and {are(self.broken)} left out: {named}{more}"]
 
     @cached_property
     def names(self) -> list[str]:

@@ -26,10 +26,15 @@ from jumok.errors import DataError, are, counted
 SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".ppm", ".pgm")
 IDX_TYPE = 0x08  # unsigned bytes
 CIFAR_PIXELS = 3 * 32 * 32
+CIFAR_PICKLES = ("data_batch", "test_batch")  # names of files that are refused
 # What reading a file of many raises where it is broken, or another kind of file than its name says.
 UNREADABLE = (
     OSError, EOFError, ValueError, KeyError, TypeError, NotImplementedError, zlib.error, BadZipFile, struct.error
 )  # fmt: skip
+
+
+class NoClassesError(DataError):
+    """Images whose classes are needed and not there."""
 
 
 @dataclass(frozen=True)
@@ -57,19 +62,26 @@ class Listing:
     notes: list[str] = field(default_factory=list)
 
 
-def list_images(files: ImageFiles, find: Find) -> Listing:
-    """Return the images of a source."""
+def holds_images(path: Path) -> bool:
+    """Whether a source is made of images, not of rows or texts that name them."""
+    name = path.name.lower().removesuffix(".gz")
+    return path.is_dir() or name.endswith((".npz", ".bin")) or "idx3" in name or name.startswith(CIFAR_PICKLES)
+
+
+def list_images(files: ImageFiles, find: Find, *, classes: bool = True) -> Listing:
+    """Return the images of a source; without classes, all of them, whether they have classes or not."""
     path = find(files.file)
     name = path.name.lower().removesuffix(".gz")
     if path.is_dir() and (batches := sorted(path.glob("data_batch_*.bin"))):  # CIFAR-10, unpacked
         listing = Listing([entry for batch in batches for entry in _packed(batch).entries])
     elif path.is_dir():
-        listing = _class_folders(path)
+        listing = _class_folders(path) if classes else _all_below(path)
     elif is_table(path):
         listing = Listing(list(_rows(path, files)))
     elif name.endswith((".npz", ".bin")) or "idx3" in name:
-        listing = _packed(path, find(files.labels_file) if files.labels_file else None)
-    elif name.startswith(("data_batch", "test_batch")):
+        labels_file = find(files.labels_file) if files.labels_file else None
+        listing = _packed(path, labels_file, classes=classes)
+    elif name.startswith(CIFAR_PICKLES):
         raise DataError(f"{path} is a pickle, which could run any program; take the binary version of CIFAR (.bin).")
     else:
         raise DataError(
@@ -108,8 +120,13 @@ def _class_folders(path: Path) -> Listing:
             f"{counted(stray, 'image')} of {path} {'stands' if stray == 1 else 'stand'} in no class folder and {are(stray)} left out"
         )
     elif stray:
-        raise DataError(f"{path} holds images, but no folders; put each class into a folder of its name.")
+        raise NoClassesError(f"{path} holds images, but no folders; put each class into a folder of its name.")
     return listing
+
+
+def _all_below(path: Path) -> Listing:
+    files = sorted(file for file in path.rglob("*") if file.suffix.lower() in SUFFIXES and file.is_file())
+    return Listing([ImageEntry(str(file.relative_to(path)), "", file) for file in files])
 
 
 def _rows(path: Path, files: ImageFiles) -> Iterator[ImageEntry]:
@@ -139,15 +156,19 @@ class Pack:
     notes: tuple[str, ...] = ()
 
 
-def _packed(path: Path, labels_file: Path | None = None) -> Listing:
+def _packed(path: Path, labels_file: Path | None = None, *, classes: bool = True) -> Listing:
     pack = open_pack(path, labels_file)
-    if pack.labels is None:
-        raise DataError(
+    if pack.labels is None and classes:
+        if "idx3" in path.name.lower():
+            raise NoClassesError(
+                f"{labels_file_of(path)}, the classes of {path.name}, is missing; name it in labels_file."
+            )
+        raise NoClassesError(
             f"{path} holds images without classes; x (images) and y (classes) are needed, or jpeg, offset and label."
         )
     entries = [
         ImageEntry(f"{path.name} image {number + 1:,}", label, path, number, labels_file)
-        for number, label in enumerate(pack.labels)
+        for number, label in enumerate(pack.labels or [""] * pack.count)
     ]
     return Listing(entries, list(pack.notes))
 
@@ -266,13 +287,18 @@ def _idx(path: Path, labels_file: Path | None) -> Pack:
     """Read MNIST's own format: a magic number, sizes, bytes."""
     images = _idx_array(path, dimensions=3)
     if labels_file is None:
-        labels_file = path.with_name(path.name.replace("images", "labels").replace("idx3", "idx1"))
-    if not labels_file.exists():
-        raise DataError(f"{labels_file}, the classes of {path.name}, is missing; name it in labels_file.")
+        labels_file = labels_file_of(path)
+        if not labels_file.exists():
+            return _of_arrays(images, labels=None)
     labels = _idx_array(labels_file, dimensions=1)
     if len(labels) != len(images):
         raise DataError(f"{path} has {len(images):,} images and {labels_file.name} {len(labels):,} classes.")
     return _of_arrays(images, labels=[str(label) for label in labels.tolist()])
+
+
+def labels_file_of(path: Path) -> Path:
+    """Return where MNIST keeps the classes of a file of images."""
+    return path.with_name(path.name.replace("images", "labels").replace("idx3", "idx1"))
 
 
 def _idx_array(path: Path, *, dimensions: int) -> np.ndarray[Any, Any]:

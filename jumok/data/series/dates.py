@@ -34,6 +34,8 @@ MONTH_NAMED = re.compile(
 KOREAN = re.compile(
     r"(\d{4})년 ?(\d{1,2})월(?: ?(\d{1,2})일)?(?: ?(오전|오후)? ?(\d{1,2})시(?: ?(\d{1,2})분)?(?: ?(\d{1,2})초)?)?"
 )
+EARLIEST, LATEST = (int(np.datetime64(year, "us").astype(np.int64)) for year in ("0001-01-01", "9999-12-31T23:59:59"))
+LARGEST = 1 << 53  # step number: differences stay whole numbers
 COMPACT = re.compile(r"((?:19|20)\d\d)(0[1-9]|1[0-2])([0-3]\d)(?:([0-2]\d)([0-5]\d)([0-5]\d))?")
 
 
@@ -58,9 +60,7 @@ class DateReader:
         if isinstance(cells, np.ndarray) and cells.dtype.kind == "M":
             return self._of_times(cells, lines, path, zone)
         if isinstance(cells, np.ndarray) and cells.dtype.kind in "iuf":
-            cells = [str(int(cell)) if cell == int(cell) else str(cell) for cell in cells.tolist() if cell == cell]
-            if len(cells) < len(lines):
-                raise self._missing(path, 0)
+            cells = [f"{cell:.0f}" if float(cell).is_integer() else str(cell) for cell in cells.tolist()]
         if not len(cells):
             return np.empty(0, dtype=np.int64)
         texts = [cell if isinstance(cell, bytes) else _text(cell) for cell in cells]
@@ -122,9 +122,18 @@ class DateReader:
                 shown = text.decode("utf-8").strip()
                 if is_missing(shown):
                     raise self._missing(path, lines[place]) from None
-                if not WHOLE.fullmatch(shown):
+                whole = shown.partition(".")[0]
+                if not WHOLE.fullmatch(shown) or len(whole) > 20 or abs(int(whole)) >= 1 << 63:
                     raise self._no_date(path, lines[place], shown) from None
-                found[place] = int(float(shown))
+                found[place] = int(whole)
+        first, last = -LARGEST, LARGEST
+        if self._form == "unix":
+            first, last = (date // self._unit if self._unit else date * 1000 for date in (EARLIEST, LATEST))
+            first, last = max(first, np.iinfo(np.int64).min + 1), min(last, np.iinfo(np.int64).max)
+        wrong = (found < first) | (found > last)
+        if wrong.any():
+            place = int(np.argmax(wrong))
+            raise self._no_date(path, lines[place], texts[place].decode("utf-8").strip())
         if self._form == "unix":
             return found * self._unit if self._unit else found // 1000
         return found
@@ -181,15 +190,20 @@ class DateReader:
 
 
 def _text(cell: Any) -> bytes:
-    return b"" if cell is None else str(cell).encode()
+    return b"" if cell is None else str(cell).encode("utf-8", "replace")  # JSON may hold half a letter
 
 
 def _read_iso(texts: list[bytes]) -> Dates | None:
-    """Return plain ISO dates all at once, None where one is something else; numpy would also take 'today'."""
+    """Return plain ISO dates all at once, None where one is something else; numpy would also take 'today' and year 99999."""
+    array = np.array(texts)
+    letters = array.view(np.uint8).reshape(len(array), -1)
+    words = (letters > ord(":")) & (letters != ord("T"))
+    if words.any() or not np.isin(letters[:, 4:5], (ord("-"), 0)).all():
+        return None
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # numpy's answer to a time zone
         try:
-            found: Dates = np.array(texts).astype("M8[us]").astype(np.int64)
+            found: Dates = array.astype("M8[us]").astype(np.int64)
         except (ValueError, UserWarning):
             return None
     return found

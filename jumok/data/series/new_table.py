@@ -3,9 +3,11 @@
 table, and the [data] that a run has filled in → columns matched by name → SeriesStore; trailing rows without targets
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, gettempdir
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +18,7 @@ from jumok.data.series.reading import Table, open_table
 from jumok.data.series.series_store import SeriesStore
 from jumok.data.series.static_features import static_features
 from jumok.data.series.values import refuse_no_logarithm
+from jumok.errors import DataError
 
 # K series
 
@@ -41,9 +44,9 @@ class NewTable:
 def read_new_table(path: Path, data: SeriesData) -> NewTable:
     """Read the table at path with the columns that a run's filled-in [data] names."""
     table = open_table(path, by_name=names_columns(data))
-    with TemporaryDirectory() as folder:
-        build_store(Path(folder), [table], data)
-        store = SeriesStore.open(Path(folder))
+    with temporary_folder() as folder:
+        build_store(folder, [table], data)
+        store = SeriesStore.open(folder)
         store = replace(  # in memory: the folder is removed
             store,
             values=np.array(store.values),
@@ -55,6 +58,19 @@ def read_new_table(path: Path, data: SeriesData) -> NewTable:
     refuse_no_logarithm(store, np.zeros(len(store), dtype=np.int64), store.lengths, data)
     notes = [*_extra(table, data), *store.notes, *unknown]
     return NewTable(store, _future_rows(store, len(data.targets)), notes)
+
+
+@contextmanager
+def temporary_folder() -> Iterator[Path]:
+    """Yield a folder that is removed afterwards; where it cannot be written, as on a full disk, that is told."""
+    try:
+        with TemporaryDirectory(prefix="jumok-") as folder:
+            yield Path(folder)
+    except OSError as error:
+        raise DataError(
+            f"the folder of temporary files, {gettempdir()}, cannot be written ({error.strerror or error}); free some space "
+            "there, or set TMPDIR to another folder."
+        ) from None
 
 
 def _extra(table: Table, data: SeriesData) -> list[str]:

@@ -16,10 +16,10 @@ THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?(e[+-]?\d+)?")
 DECIMAL_COMMA = re.compile(r"[+-]?(\d{1,3}(\.\d{3})+|\d*),\d*(e[+-]?\d+)?")
 
 
-def is_number(text: str) -> bool:
+def is_number(text: str, *, decimal_comma: bool = False) -> bool:
     """Return whether a cell holds a number that is there."""
     try:
-        return bool(np.isfinite(to_number(text)))
+        return bool(np.isfinite(to_number(text, decimal_comma=decimal_comma)))
     except ValueError:
         return False
 
@@ -43,7 +43,7 @@ class NumberReader:
         else:
             try:
                 found = np.fromiter(map(float, cells), np.float64, len(cells))
-            except (ValueError, TypeError):
+            except (ValueError, TypeError, OverflowError):
                 found = self._one_by_one(list(cells), lines, column)
         infinite = np.isinf(found)
         if infinite.any():

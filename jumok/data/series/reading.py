@@ -59,9 +59,10 @@ class Table:
                 f"{self.path} has {self.names.count(column)} columns named {column!r}; rename all but one of them."
             )
         if column not in self.names:
-            hint = did_you_mean(column, self.names)
+            near = did_you_mean(column, self.names)
+            near += "" if near.endswith("?") else "."
             raise DataError(
-                f"{self.path} has no column {column!r}, which {use} names; {hint if hint.endswith('?') else f'{hint}.'} "
+                f"{self.path} has no column {column!r}, which {use} names; {near} "
                 "Name the columns as the table does, or rename them there."
             )
         return self.names.index(column)
@@ -124,7 +125,14 @@ def open_table(path: Path, *, by_name: bool) -> Table:
     plain = re.sub(r'"[^"]*"', "", line)
     separator = "\t" if name.endswith(".tsv") else next((mark for mark in SEPARATORS if mark in plain), ",")
     rows = [line.split("\t")] if name.endswith(".tsv") else csv.reader([line], delimiter=separator)
-    cells = [cell.strip() for cell in next(iter(rows))]
+    if "\r" in line:
+        raise DataError(
+            f"{path} has the line ends of old Macs, a carriage return alone; save it with those of Unix or Windows."
+        )
+    try:
+        cells = [cell.strip() for cell in next(iter(rows))]
+    except csv.Error as error:
+        raise DataError(f"{path} line 1 cannot be read as a row ({error}); mend the line.") from None
     found = by_name or not any(is_number(cell) or LIKE_A_DATE.match(cell) for cell in cells)
     if not found:
         return Table(path, [f"column {number}" for number in range(len(cells))], False, separator)

@@ -97,7 +97,35 @@ def measure(
     constant has deviation 1, so that it is 0 to the model.
     """
     targets, width = len(data.targets), len(store.columns)
-    count, mean, squares = np.zeros(width), np.zeros(width), np.zeros(width)  # squares of what is off the mean
+    with np.errstate(over="ignore", invalid="ignore"):  # squares of values that are too large
+        count, mean, squares = _moments(store, begin, end, data)
+    for place in np.flatnonzero(count[:targets] == 0):
+        raise DataError(
+            f"column {store.columns[place]!r} has no values in the training rows; leave it out of data.targets."
+        )
+    for place in np.flatnonzero(~np.isfinite(squares)):
+        raise DataError(
+            f"column {store.columns[place]!r} has values too large to be scaled in the training rows; mend them, or leave "
+            "the cells empty."
+        )
+    if data.relative:
+        squares[:targets] += count[:targets] * mean[:targets] ** 2
+        mean[:targets] = 0.0
+    deviation = np.sqrt(squares / np.maximum(count, 1))
+    if data.paths:  # one unit for x and y, or a turned path would be another one
+        deviation[:targets] = np.sqrt((deviation[:targets] ** 2).mean())
+    deviation[deviation <= 1e-12 * np.maximum(np.abs(mean), 1.0)] = 1.0
+    if data.scale == "none":
+        mean, deviation = np.zeros(width), np.ones(width)
+    return mean.tolist(), deviation.tolist()
+
+
+def _moments(
+    store: SeriesStore, begin: NDArray[np.int64], end: NDArray[np.int64], data: SeriesData
+) -> tuple[Values, Values, Values]:
+    """Return how many values each column has (C,), their mean, and the sum of squares of what is off it."""
+    targets, width = len(data.targets), len(store.columns)
+    count, mean, squares = np.zeros(width), np.zeros(width), np.zeros(width)
     for k, row, last in parts(store, begin, end):
         first = row - 1 if data.relative and row > store.offsets[k] + begin[k] else row  # the step into the first row
         values = np.array(store.values[first:last], dtype=np.float64)
@@ -116,17 +144,4 @@ def measure(
         squares += (off**2).sum(axis=0) + (own - mean) ** 2 * count * found / both
         mean += (own - mean) * found / both
         count += found
-    for place in np.flatnonzero(count[:targets] == 0):
-        raise DataError(
-            f"column {store.columns[place]!r} has no values in the training rows; leave it out of data.targets."
-        )
-    if data.relative:
-        squares[:targets] += count[:targets] * mean[:targets] ** 2
-        mean[:targets] = 0.0
-    deviation = np.sqrt(squares / np.maximum(count, 1))
-    if data.paths:  # one unit for x and y, or a turned path would be another one
-        deviation[:targets] = np.sqrt((deviation[:targets] ** 2).mean())
-    deviation[deviation <= 1e-12 * np.maximum(np.abs(mean), 1.0)] = 1.0
-    if data.scale == "none":
-        mean, deviation = np.zeros(width), np.ones(width)
-    return mean.tolist(), deviation.tolist()
+    return count, mean, squares

@@ -26,7 +26,7 @@ from jumok.data.series.scaling import measure
 from jumok.data.series.series_store import SeriesStore
 from jumok.data.series.static_features import measure_static, static_features
 from jumok.data.series.steps import looked_at, season_of, usual_interval
-from jumok.data.series.values import constant_notes, refuse_no_logarithm
+from jumok.data.series.values import constant_notes, parts, refuse_no_logarithm, refuse_too_large
 from jumok.data.series.windows import Windows
 from jumok.errors import ConfigError, DataError, counted, did_you_mean
 
@@ -131,6 +131,9 @@ class SeriesCorpora(Corpora[SeriesData, Windows]):
         notes = [*store.notes, *unknown]
         if label == "train":
             notes += constant_notes(store, data)
+        else:  # train's own values have been measured
+            for k, row, last in parts(store, np.maximum(begin - data.look_back, 0), end):
+                refuse_too_large(store, k, row, last, data)
         windows = Windows(replace(store, static=features, notes=notes), data, begin, end)
         if not len(windows):
             raise self._too_short(windows, label)

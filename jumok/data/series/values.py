@@ -1,4 +1,4 @@
-"""What is wrong, or worth telling, of the values of a store: no logarithm, columns that never change."""
+"""What is wrong, or worth telling, of the values of a store: no logarithm, too large, columns that never change."""
 
 from collections.abc import Iterator
 
@@ -13,6 +13,8 @@ from jumok.errors import DataError, counted
 # K series · C columns
 
 ROWS = 1 << 16
+
+LARGEST = 1e18  # deviations from the mean of the training rows; the square of more is no float32
 
 Numbers = NDArray[np.int64]
 
@@ -48,6 +50,19 @@ def refuse_no_logarithm(store: SeriesStore, begin: Numbers, end: Numbers, data: 
         f"({column!r}{name}, {shown(int(store.dates[row]), store.date_kind)}); set data.transform = 'difference' or 'none', "
         "or leave the cells empty."
     )
+
+
+def refuse_too_large(store: SeriesStore, series: int, first: int, last: int, data: SeriesData) -> None:
+    """Refuse values in rows of the store, of one series, that a model cannot tell from infinity; data is filled in."""
+    large = np.abs(store.values[first:last] - data.mean) > LARGEST * np.asarray(data.deviation)
+    if large.any():
+        row, column = (int(place) for place in np.argwhere(large)[0])
+        name = f" of series {store.names[series]}" if store.names[series] else ""
+        raise DataError(
+            f"column {store.columns[column]!r}{name} is {store.values[first + row, column]:g} at "
+            f"{shown(int(store.dates[first + row]), store.date_kind)}, far beyond all that the training rows hold; mend the "
+            "value, or leave the cell empty."
+        )
 
 
 def constant_notes(store: SeriesStore, data: SeriesData) -> list[str]:

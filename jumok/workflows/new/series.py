@@ -88,7 +88,9 @@ def look_at_columns(path: Path) -> Looks:
         there = [cell for cell in column if not is_missing(cell)]
         if _are_dates(there, table.names[number], table.path):
             looks.dates.append(number)
-        elif sum(map(is_number, there)) >= NEARLY_ALL * max(len(there), 1):
+        elif sum(is_number(cell, decimal_comma=table.decimal_comma) for cell in there) >= NEARLY_ALL * max(
+            len(there), 1
+        ):
             looks.numbers.append(number)
         elif _are_names(there):
             looks.names.append(number)
@@ -107,7 +109,7 @@ def _are_dates(cells: list[str], name: str, path: Path) -> bool:
         return False
     reader = DateReader(name)
     try:
-        reader.read([cell.encode() for cell in cells], range(len(cells)), path)
+        reader.read([cell.encode("utf-8", "replace") for cell in cells], range(len(cells)), path)
     except DataError:
         return False
     return reader.kind == "date" or bool(STEPS.fullmatch(name) or DATES.fullmatch(name))
@@ -241,15 +243,16 @@ def _date(looks: Looks) -> int | None:
 
 def _ids(looks: Looks, date: int | None) -> list[int]:
     """Return the columns that tell series apart: names, or numbers that are called so, where dates come more than once."""
-    if date is None or len(set(looks.cells[date])) == len(looks.cells[date]):  # the first series may be a long one
+    rows = list(dict.fromkeys(zip(*looks.cells, strict=True)))  # one that stands there twice is left out
+    if date is None or len({row[date] for row in rows}) == len(rows):  # the first series may be a long one
         return [number for number in looks.names if IDS.fullmatch(looks.table.names[number])]
     found = [number for number in looks.names if number != date]
     called = [
         number for number in range(len(looks.cells)) if IDS.fullmatch(looks.table.names[number]) and number != date
     ]
     for columns in ([number for number in found if number in called], found, called, sorted({*found, *called})):
-        keys = list(zip(*(looks.cells[number] for number in (*columns, date)), strict=True))
-        if columns and len(set(keys)) == len(keys):
+        keys = {tuple(row[number] for number in (*columns, date)) for row in rows}
+        if columns and len(keys) == len(rows):
             return columns
     raise ConfigError(
         f"{looks.table.path} has some dates more than once, so there are several series; name the column that tells them "

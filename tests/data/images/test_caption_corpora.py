@@ -11,6 +11,7 @@ from jumok.data.builtin import relations, shapes
 from jumok.data.images.caption_corpora import CaptionCorpora, without_punctuation
 from jumok.data.images.caption_store import CaptionStore
 from jumok.data.images.image_corpora import ImageCorpora, ImageData
+from jumok.data.images.image_only_corpora import ImageOnlyCorpora
 from jumok.data.text.tokenizer import Tokenizer
 from jumok.errors import ConfigError, DataError
 
@@ -250,7 +251,7 @@ def test_sizes_that_are_not_given(files):
     data = {"train": train, "val": val, "size": 0}
     assert corpora(folder, data).image_shape == (6, 3), "the smaller side of the first image"
     seen = corpora(folder, data)
-    seen.wanted_size, seen.wanted_channels = 13, 1
+    seen.images.wanted_size, seen.images.wanted_channels = 13, 1
     assert seen.image_shape == (13, 1), "what a pretrained encoder sees"
     asked = corpora(folder, data | {"size": 5})
     asked.wanted_size = 13
@@ -330,3 +331,37 @@ def test_odd_images_of_every_kind_are_used_or_told(tmp_path):
     told = " ".join(data.notes)
     assert "cut.png: " in told
     assert "huge.png: 20,000 × 20,000 pixels are more than" in told
+
+
+def test_withheld_combinations_are_in_stores_of_their_own_and_nowhere_else(monkeypatch):
+    monkeypatch.setattr(relations, "WITHHELD_SIZE", 11)
+    monkeypatch.setattr(relations, "DEFAULT_SIZES", {"train": 23, "val": 13, "test": 13})
+
+    def both(**keys):
+        data = CaptionData(set="shapes", **keys)
+        return CaptionCorpora(data, TokenizerConfig(kind="word"), []), ImageOnlyCorpora(data, [])
+
+    plain, withheld = both(), both(withhold=True)
+    for without, held in zip(plain, withheld, strict=True):
+        assert without.fingerprint != held.fingerprint, "or a resumed run would go on with other images"
+        assert list(without.evaluation("val")) == ["val"]
+        assert without.withheld == set()
+        assert held.withheld == {"withheld pairs", "withheld orders"}
+        for split in ("val", "test"):
+            sizes = {title: len(store) for title, store in held.evaluation(split).items()}
+            assert sizes == {split: 13, "withheld pairs": 11, "withheld orders": 11}
+    captions, images = withheld
+    for split, kind in (("train", "seen"), ("val", "seen"), ("test", "withheld pairs"), ("val", "withheld orders")):
+        store = captions.evaluation(split)[split if kind == "seen" else kind]
+        pixels = images.evaluation(split)[split if kind == "seen" else kind].pixels
+        for number in range(len(store)):
+            found = relations.scene(split, number, kind=kind)
+            assert store.texts(number) == [found.caption]
+            assert (pixels[number] == np.asarray(relations.draw(found))).all()
+            assert (store.images.pixels[number] == pixels[number]).all()
+
+
+@pytest.mark.parametrize("data", [{"set": "shapes", "captions": "plain"}, {"train": "t.json"}])
+def test_only_the_relations_grammar_withholds(data):
+    with pytest.raises(ConfigError, match='needs set = "shapes" and captions = "relations"; leave it out'):
+        CaptionData.parse({"withhold": True, **data}, "data")

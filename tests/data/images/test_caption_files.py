@@ -17,7 +17,7 @@ from PIL import Image
 from jumok.config import CaptionFiles
 from jumok.data.files import find_file
 from jumok.data.images.caption_files import read_captions
-from jumok.data.images.listing import load_entry
+from jumok.data.images.listing import load_entry, open_pack
 from jumok.errors import ConfigError, DataError
 
 few = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -49,8 +49,8 @@ def folder(tmp_path):
     return tmp_path
 
 
-def listed(folder, **files):
-    return read_captions(CaptionFiles(**files), partial(find_file, folders=[folder]))
+def listed(folder, *, needed=True, **files):
+    return read_captions(CaptionFiles(**files), partial(find_file, folders=[folder]), needed=needed)
 
 
 def write(folder, name, content):
@@ -265,7 +265,9 @@ def test_what_is_wrong_with_the_images_is_said(folder):
         listed(folder, file=file, images="t.csv")
     with pytest.raises(DataError, match="no-folder was not found"):
         listed(folder, file=file, images="no-folder")
-    with pytest.raises(DataError, match="is a folder; file is that of the captions"):
+    with pytest.raises(
+        ConfigError, match="images holds images, and their captions are their classes; images = 'images'"
+    ):
         listed(folder, file="images", images="images")
     (folder / "broken.npz").write_bytes(b"PK\x03\x04 no")
     with pytest.raises(DataError, match="cannot be read"):
@@ -276,6 +278,71 @@ def test_what_is_wrong_with_the_images_is_said(folder):
     np.savez(folder / "names.npz", jpeg=np.zeros(3, np.uint8), offset=np.array([0, 3]), name=np.array(["a", "b"]))
     with pytest.raises(DataError, match="has 1 images and 2 names; as many are needed"):
         listed(folder, file=file, images="names.npz")
+
+
+# --- images whose class is their caption, and images alone
+
+
+def write_classes(folder):
+    """Write images of two classes in every form in which images come with classes; return what to read them by."""
+    tones, classes = [0, 40, 80, 120, 160], [0, 1, 1, 0, 1]
+    for number, (tone, place) in enumerate(zip(tones, classes, strict=True)):
+        (folder / "by class" / ("cat", "dog")[place]).mkdir(parents=True, exist_ok=True)
+        Image.new("L", (7, 7), tone).save(folder / "by class" / ("cat", "dog")[place] / f"{number}.png")
+    pixels = np.stack([np.full((7, 7), tone, np.uint8) for tone in tones])
+    np.savez(folder / "classes.npz", x=pixels, y=np.array(classes), classes=np.array(["cat", "dog"]))
+    (folder / "train-images-idx3-ubyte").write_bytes(
+        bytes([0, 0, 8, 3]) + np.array([5, 7, 7], ">u4").tobytes() + pixels.tobytes()
+    )
+    (folder / "train-labels-idx1-ubyte").write_bytes(
+        bytes([0, 0, 8, 1]) + np.array([5], ">u4").tobytes() + bytes(classes)
+    )
+    rows = [bytes([place]) + bytes([tone]) * 3072 for tone, place in zip(tones, classes, strict=True)]
+    (folder / "data.bin").write_bytes(b"".join(rows))
+    (folder / "batches.meta.txt").write_text("cat\ndog\n")
+    return [
+        ("by class", "cat dog"),
+        ("classes.npz", "cat dog"),
+        ("train-images-idx3-ubyte", "0 1"),
+        ("data.bin", "cat dog"),
+    ]
+
+
+def test_the_caption_of_an_image_of_a_class_is_its_name(folder):
+    for file, names in write_classes(folder):
+        cat, dog = names.split()
+        wanted = {0: cat, 40: dog, 80: dog, 120: cat, 160: dog}
+        found = {
+            int(np.asarray(load_entry(item.image)).mean()): item.captions for item in listed(folder, file=file).items
+        }
+        assert found == {tone: (name,) for tone, name in wanted.items()}, file
+
+
+def test_images_alone_where_no_caption_is_needed(folder):
+    """Classes make no difference: the images, their names and their order are those of the drawer's data."""
+    for file, _ in write_classes(folder):
+        alone, named = listed(folder, file=file, needed=False), listed(folder, file=file)
+        assert all(item.captions == () for item in alone.items)
+        assert [item.image.place for item in alone.items] == [item.image.place for item in named.items]
+        assert [item.image.name for item in alone.items] == [item.image.name for item in named.items]
+    (folder / "train-labels-idx1-ubyte").unlink()
+    for file, count in (("images", 3), ("plain.npz", 3), ("pack.npz", 3), ("train-images-idx3-ubyte", 5)):
+        open_pack.cache_clear()
+        assert len(listed(folder, file=file, needed=False).items) == count
+        with pytest.raises(DataError, match=rf'Or name a file of captions: .*images = "{file}"'):
+            listed(folder, file=file)
+
+
+def test_a_folder_without_images_is_told(folder):
+    (folder / "empty").mkdir()
+    for needed in (True, False):
+        with pytest.raises(DataError, match=r"empty holds no images; files ending in \.png"):
+            listed(folder, file="empty", needed=needed)
+
+
+def test_keys_of_captions_are_refused_where_there_are_none(folder):
+    with pytest.raises(ConfigError, match="split = 'val' is for a file of captions"):
+        listed(folder, file="plain.npz", split="val", needed=False)
 
 
 # --- nothing but a DataError, whatever a file holds

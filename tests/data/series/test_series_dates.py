@@ -83,12 +83,26 @@ def test_step_numbers_stay_themselves(steps):
         (["2016-07-21T00:00", "2016-07-22T00:00Z"], "have a time zone and some have none"),
         (["1", "2.5"], "'2.5' in column 'date' is no whole step number; write whole numbers"),
         (["1", "x"], "'x' in column 'date' is no whole step number"),
+        (["2016-07-21", "today"], "table.csv line 3: 'today' in column 'date' is no date that jumok can read"),
+        (["2016-07-21", "now"], "table.csv line 3: 'now' in column 'date' is no date that jumok can read"),
+        (["2016-07-21", "99999-07-21"], "table.csv line 3: '99999-07-21' in column 'date' is no date"),
+        (["2016-07-21", "NaT"], "table.csv line 3 has no date in column 'date'"),
+        (["1", "9" * 30], "is no whole step number"),
+        (["1", "9" * 17], "is no whole step number"),
+        (["1469106300", "9" * 17], "table.csv line 3: '99999999999999999' in column 'date' is no date"),
     ],
 )  # fmt: skip
 def test_what_is_no_date_is_refused_with_its_line(texts, told):
     with pytest.raises(DataError) as error:
         read(*texts)
     assert told in str(error.value)
+
+
+@pytest.mark.parametrize(("wrong", "told"), [(np.nan, "line 3 has no date"), (np.inf, "'inf' in column 'date' is no")])
+def test_step_numbers_of_parquet_are_refused_with_their_line(wrong, told):
+    with pytest.raises(DataError, match=told):
+        DateReader("date").read(np.array([7.0, wrong]), range(2, 4), PATH)
+    assert DateReader("date").read(np.array([7.0, 9.0]), range(2, 4), PATH).tolist() == [7, 9]
 
 
 def test_dates_of_two_tables_are_of_one_kind():

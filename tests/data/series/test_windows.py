@@ -70,6 +70,24 @@ def test_scaling_is_undone_exactly(transform, scale):
     )
 
 
+@pytest.mark.parametrize("transform", ["difference", "log-return"])
+def test_a_relative_past_is_steps_and_its_future_the_way_from_the_last_value(transform):
+    store = make_store(3)
+    windows = make_windows(store, transform)
+    numbers = np.arange(len(windows))
+    arrays, values = windows.arrays(numbers), windows.values(numbers)[..., :TARGETS]
+    values = np.log(values) if transform == "log-return" else values
+    unit = windows.scaling.units
+    assert not arrays.observed[:, 0, :TARGETS].any(), "the step into the first row is not known"
+    np.testing.assert_allclose(
+        arrays.past[:, 1:, :TARGETS] * unit, np.diff(values[:, :LOOK_BACK], axis=1), rtol=1e-4, atol=1e-6
+    )
+    np.testing.assert_array_equal(arrays.level, values[:, LOOK_BACK - 1])
+    np.testing.assert_allclose(
+        arrays.future * unit, values[:, LOOK_BACK:] - values[:, LOOK_BACK - 1 : LOOK_BACK], rtol=1e-4, atol=1e-6
+    )
+
+
 def test_what_a_window_sees_of_the_training_rows_has_mean_0_and_deviation_1():
     store = make_store(5)
     windows = make_windows(store, "none")
