@@ -33,6 +33,7 @@ static inline __attribute__((always_inline)) void attend_to(
         const float *four[4];
         eight parts[4] = {0};
         for (int j = 0; j < 4; j++) four[j] = keys + (k + j < count ? k + j : k) * place;
+        for (int i = 0; i < 4 * width; i += 16) __builtin_prefetch(values + k * place + i); /* they are read next */
         for (int i = 0; i < eights; i++) {
             eight from = load(query + 8 * i);
             for (int j = 0; j < 4; j++) parts[j] += from * load(four[j] + 8 * i);
