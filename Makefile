@@ -8,7 +8,7 @@ PIP = .venv/bin/pip install --quiet --disable-pip-version-check -c constraints.t
 JUMOK = .venv/bin/jumok
 RUN = runs/dates-transformer
 
-PART = transformer translation startup recurrent language generation images captions forecasting
+PART = transformer translation startup recurrent language generation images captions forecasting drawing
 
 .PHONY: run test test-slow lint wheel bench clean
 
