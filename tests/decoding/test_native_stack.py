@@ -72,6 +72,10 @@ def test_rows(rows, room):
     agree(make(feedforward=301), rows, room=room)
 
 
+def test_more_columns_than_a_product_takes_at_once():
+    agree(make(width=262, feedforward=13), 33)
+
+
 @pytest.mark.parametrize("rows", [31, 32, 37, 50])
 def test_threads_share_the_hypotheses(rows):
     usual = torch.get_num_threads()
