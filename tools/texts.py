@@ -64,6 +64,7 @@ NOT_SHOWN = {  # files, and what in them nobody reads; None: all of it
     "predictors/drawn.py": r"^(Drawn\(|<figure|\{0\}<div)",  # a repr, and HTML
     "predictors/explanation.py": r"Explanation\(",  # a repr
     "predictors/image_explanation.py": r"Explanation\(",
+    "predictors/recoded_image.py": r"^RecodedImage\(",
     "predictors/forecast_explanation.py": r"Explanation\(",
 }
 

@@ -9,7 +9,17 @@ from lens.test_page import browser, pytestmark, visit  # noqa: F401 - fixtures, 
 
 import jumok
 from jumok.errors import ConfigError
-from jumok.lens import caption_page, drawn_page, film_page, forecast_look, forecast_page, html, image_page, view
+from jumok.lens import (
+    caption_page,
+    codes_page,
+    drawn_page,
+    film_page,
+    forecast_look,
+    forecast_page,
+    html,
+    image_page,
+    view,
+)
 from jumok.models.cnn import CNN
 from jumok.models.mixer import Mixer
 from jumok.models.recurrent_classifier import RecurrentClassifier
@@ -41,6 +51,7 @@ FROM_PYTHON = {
     html.FOOTER,
     image_page.FOOTER,
     caption_page.FOOTER,
+    codes_page.FOOTER,
     drawn_page.FOOTER,
     forecast_page.FOOTER,
     forecast_look.STEPS_ALIKE,
