@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from jumok.lens.codes_figure import save_codes
     from jumok.lens.codes_page import make_codes_page
     from jumok.lens.drawing_blocks import ImageBlocks
+    from jumok.lens.drawing_page import make_drawing_page
     from jumok.lens.figure import check_can_draw
     from jumok.lens.film import Film
     from jumok.lens.film_page import make_film_page
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from jumok.predictors.captioner import CaptionWriter
     from jumok.predictors.classifier import Classifier, Verdict
     from jumok.predictors.drawer import Drawer
+    from jumok.predictors.drawing_explanation import DrawingExplanation
     from jumok.predictors.drawing_readers import reader_of
     from jumok.predictors.drawn import Drawings, Drawn
     from jumok.predictors.explaining import Look
@@ -82,6 +84,7 @@ __all__ = [
     "CodePredictor",
     "Comparison",
     "Drawer",
+    "DrawingExplanation",
     "Drawings",
     "Drawn",
     "EvaluationReport",
@@ -130,6 +133,7 @@ __all__ = [
     "load_for",
     "make_caption_page",
     "make_codes_page",
+    "make_drawing_page",
     "make_film_page",
     "make_forecast_page",
     "make_image_page",
@@ -155,6 +159,7 @@ _HOMES = {
     "jumok.lens.codes_figure": ("save_codes",),
     "jumok.lens.codes_page": ("make_codes_page",),
     "jumok.lens.drawing_blocks": ("ImageBlocks",),
+    "jumok.lens.drawing_page": ("make_drawing_page",),
     "jumok.lens.figure": ("check_can_draw",),
     "jumok.lens.film": ("Film",),
     "jumok.lens.film_page": ("make_film_page",),
@@ -168,6 +173,7 @@ _HOMES = {
     "jumok.predictors.captioner": ("CaptionWriter",),
     "jumok.predictors.classifier": ("Classifier", "Verdict"),
     "jumok.predictors.drawer": ("Drawer",),
+    "jumok.predictors.drawing_explanation": ("DrawingExplanation",),
     "jumok.predictors.drawing_readers": ("reader_of",),
     "jumok.predictors.drawn": ("Drawings", "Drawn"),
     "jumok.predictors.explaining": ("Look",),

@@ -63,6 +63,7 @@ NOT_SHOWN = {  # files, and what in them nobody reads; None: all of it
     "predictors/forecast.py": r"^(Forecast\(|<div>)",  # a repr, and HTML
     "predictors/drawn.py": r"^(Drawn\(|<figure|\{0\}<div)",  # a repr, and HTML
     "predictors/explanation.py": r"Explanation\(",  # a repr
+    "predictors/drawing_explanation.py": r"Explanation\(",
     "predictors/image_explanation.py": r"Explanation\(",
     "predictors/recoded_image.py": r"^RecodedImage\(",
     "predictors/forecast_explanation.py": r"Explanation\(",

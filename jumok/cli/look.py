@@ -14,7 +14,7 @@ def look(
         ...,
         metavar="RUN... TEXT",
         help="A run's folder, or several to compare; then the text (to translate, to write on from, with [MASK]s, to "
-        "classify), the image or the table of series (none with --film).",
+        "classify, to draw), the image or the table of series (none with --film).",
         autocompletion=run_folders,
     ),
     to: str = typer.Option("", "--to", help="The target language of a run that has several."),
@@ -39,10 +39,13 @@ def look(
     ),
     series: str = typer.Option("", "--series", help="Forecasts: which series of a table that has several."),
     step: int = typer.Option(1, "--step", min=1, help="Forecasts: the step ahead whose look is shown."),
+    image: Path | None = typer.Option(
+        None, "--image", help="Drawers: look at this image under the text, instead of a drawing of it."
+    ),
     words: bool | None = typer.Option(
         None,
         "--words/--subwords",
-        help="Whole words, or tokens as the model has them (default: subwords here, words on a page and of a caption).",
+        help="Whole words, or tokens as the model has them (default: subwords here, words on a page, of a caption or a drawing).",
     ),
     importance: bool = typer.Option(
         False, "--importance", help="Also tell what the answer loses without each head, next to how sharply it looks."
@@ -63,7 +66,7 @@ def look(
     png: Path | None = typer.Option(None, "--png", help="Draw it to this file instead."),
     as_json: bool = typer.Option(False, "--json", help="Print the weights as JSON."),
 ) -> None:
-    """Draw the attention of an answer: one line per token that looks, one column per token looked at. Of an image (ViT, Swin): a heat map; of a captioner: one map per word; of a forecaster: how much each past step was looked at.
+    """Draw the attention of an answer: one line per token that looks, one column per token looked at. Of an image (ViT, Swin): a heat map; of a captioner: one map per word; of a forecaster: how much each past step was looked at; of a drawer: which cells looked at each word.
 
     The run decides what is done with the text: it is translated, written on from, classified, or its [MASK]s are filled.
     An image is classified, described or said in codes; a table of series is forecast, and --step chooses the step that looks back.
@@ -100,10 +103,13 @@ def look(
     Example: [bold]jumok look runs/waves-forecaster waves.csv --series wave-0 --kind occlusion --open[/bold] (what changes without a stretch of the past)
 
     Example: [bold]jumok look runs/shapes-attend runs/shapes-caption image.png --open[/bold] (point at a word, or at a place)
+
+    Example: [bold]jumok look runs/shapes-dalle "a red circle" --guidance 3 --open[/bold] (which words each cell of a drawing looked at)
     """  # fmt: skip
     from jumok import api
     from jumok.cli.look_caption import look_at_caption
     from jumok.cli.look_codes import look_at_codes
+    from jumok.cli.look_drawing import look_at_drawing
     from jumok.cli.look_film import look_at_film
     from jumok.cli.look_forecast import Window, look_at_forecast
     from jumok.cli.look_image import look_at_image
@@ -119,7 +125,8 @@ def look(
     if film:
         if len(given) > 1:
             raise ConfigError(f"--film is of one run and needs no text, '{given[1]}' is given: jumok look RUN --film")
-        if to or target is not None or kind or importance or decoding or png is not None or as_json or at or series:
+        others = (to, kind, importance, decoding, as_json, at, series)
+        if any(others) or target is not None or png is not None or image is not None:
             raise ConfigError(
                 "--film goes with --html, --open, --words, --layer and --head only: its sentences are kept by training"
             )
@@ -127,7 +134,21 @@ def look(
         return
     if len(given) > 1 and api.predictor_class_of(given[0]).explains == "codes":
         if any(
-            [to, target, kind, layer, head, at, series, step > 1, words is not None, importance, decoding, matrices]
+            [
+                to,
+                target,
+                kind,
+                layer,
+                head,
+                at,
+                series,
+                step > 1,
+                words is not None,
+                image,
+                importance,
+                decoding,
+                matrices,
+            ]
         ):
             raise ConfigError(
                 "image codes come from convolutions, which look at nothing: there are --png, --html, --open, --json and "
@@ -161,6 +182,8 @@ def look(
         as_json=as_json,
         matrices=matrices or None,
     )
+    if image is not None and predictors[0].explains != "drawing":
+        raise ConfigError(f"--image {image} is for runs that draw; leave it out")
     if predictors[0].explains == "series":
         if to or decoding or importance or words is not None or matrices:
             raise ConfigError(
@@ -177,6 +200,11 @@ def look(
         look_at_image(named, text, wanted)
         return
     asked = api.Look(to, target, decoding, importance, details=wanted.page)
+    if predictors[0].explains == "drawing":
+        if matrices or importance:
+            raise ConfigError("--matrices and --importance are for texts and captions; leave them out")
+        look_at_drawing(named, text, wanted, asked, image=image, words=words)
+        return
     if predictors[0].explains == "caption":
         if matrices:
             raise ConfigError("--matrices is for the page of a text or a classified image; leave it out")

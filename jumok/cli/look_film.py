@@ -39,18 +39,23 @@ def _tell(film: "Film", *, layer: int | None, head: int | None) -> None:
     console.print(f"{one_line(last.source)}\n{reference}: {one_line(last.reference)}\n", soft_wrap=True)
     tells_apart = bool(last.image) or forecasts
     measured = "words apart" if last.image else APART[last.sides[0]] if forecasts else "on the end token"
-    table = Table("step", film.score, "spread", measured, last.answer_is, box=None, pad_edge=False)
-    for column in table.columns[:-1]:
+    table = Table("step", film.score, "spread", measured, box=None, pad_edge=False)
+    for column in table.columns:
         column.justify = "right"
+    if not last.drawing:
+        table.add_column(last.answer_is)
     for frame in film.frames:
         shot, scores = frame.shots[0], film.scores.get(frame.step, {})
         score = _rounded(scores[film.score]) if film.score in scores else "–"
         figure = f"{shot.apart:.2f}" if tells_apart else f"{shot.on_end:.1%}"
-        table.add_row(f"{frame.step:,}", score, f"{shot.entropy:.2f}", figure, one_line(shot.translation))
+        answer = [] if last.drawing else [one_line(shot.translation)]
+        table.add_row(f"{frame.step:,}", score, f"{shot.entropy:.2f}", figure, *answer)
     print_table(table)
     found: api.Alignment | api.WordHeat = api.alignment_of(last.record, layer=layer, head=head)
     if last.image:
         found = api.word_heat_of(last.record, layer=layer, head=head, pixels=last.pixels, caption=last.reference)
+    if last.drawing and console.is_terminal:
+        console.print(api.ImageBlocks([last.drawn], [""], console.height))
     say(f"\nstep {film.frames[-1].step:,}, {found.title}\n")
     console.print(found.draw(colour=console.is_terminal), soft_wrap=True)
     if (count := len(film.frames[-1].shots)) > 1 and last.image:

@@ -58,7 +58,7 @@ app.command(cls=decoding_command("temperature", "top_k", "top_p", "guidance", "s
 app.command()(classify)
 app.command()(fill)
 app.command()(forecast)
-app.command(cls=decoding_command("beam", "max_length", "temperature", "top_k", "top_p", "seed"))(look)
+app.command(cls=decoding_command("beam", "max_length", "temperature", "top_k", "top_p", "guidance", "seed"))(look)
 app.command("import")(import_)
 app.command()(export)
 app.command()(fetch)

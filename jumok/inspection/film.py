@@ -5,7 +5,7 @@ Frame  all shots of one step; lens/film.py keeps frames on disk and reads them b
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,8 +26,9 @@ class Shot:
     source_words: tuple[int, ...] = ()  # the word of each key, its end included
     reference_words: tuple[int, ...] = ()  # the word of each query
     sides: tuple[str, str] = ("reference", "source")  # what queries and keys are
-    answer_is: str = "translation"  # or a filling, a continuation, a class, a caption, a forecast
-    image: str = ""  # what a captioner described, as a data URL
+    answer_is: str = "translation"  # or a filling, a continuation, a class, a caption, a forecast, a drawing
+    image: str = ""  # what a captioner described or a drawer was shown, as a data URL
+    drawing: str = ""  # a drawer's own at that step, as a data URL
 
     @property
     def record(self) -> AttentionRecord:
@@ -36,13 +37,26 @@ class Shot:
 
     @property
     def pixels(self) -> np.ndarray[Any, Any]:
-        """The image that a captioner described, (height, width, channels) or (height, width)."""
+        """The image of the probe, (height, width, channels) or (height, width)."""
         return from_data_url(self.image)
+
+    @property
+    def drawn(self) -> np.ndarray[Any, Any]:
+        """The drawing, (height, width, channels)."""
+        pixels = from_data_url(self.drawing)
+        return pixels if pixels.ndim == 3 else pixels[..., None]
+
+    @property
+    def _looks(self) -> tuple[AttentionMap, ...]:
+        """The maps with rows that sum to 1, which those of words that cells look at do not."""
+        if not self.drawing:
+            return self.maps
+        return tuple(replace(one, weights=one.weights / one.weights.sum(dim=-1, keepdim=True)) for one in self.maps)
 
     @property
     def entropy(self) -> float:
         """The mean entropy of all heads, in nats."""
-        return _mean([head.entropy for found in self.maps for head in found.summaries()])
+        return _mean([head.entropy for found in self._looks for head in found.summaries()])
 
     @property
     def on_end(self) -> float:
@@ -52,7 +66,7 @@ class Shot:
     @property
     def apart(self) -> float:
         """How far the maps of two words are apart, a mean over pairs and heads: 0 alike, 1 apart."""
-        return _mean([float(head) for found in self.maps for head in distance_between_queries(found.weights.float())])
+        return _mean([float(head) for found in self._looks for head in distance_between_queries(found.weights.float())])
 
     @property
     def subject(self) -> tuple[object, ...]:

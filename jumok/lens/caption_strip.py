@@ -126,6 +126,7 @@ class WordMaps(Drawing):
     heat: Tensor  # (Q, rows, columns)
     words: Sequence[str]
     colour: bool = True
+    notes: Sequence[str] = ()  # what stands below each word
 
     def fitted(self, width: int | None) -> Text:
         """Return the maps in rows of at most so many columns, each with its word above; None: 80."""
@@ -139,6 +140,9 @@ class WordMaps(Drawing):
             some = range(first, min(first + each, count))
             heads = "  ".join(_centred(self.words[number], wide) for number in some)
             drawing.append(f"{heads.rstrip()}\n", style="bold")
+            if self.notes:
+                told = "  ".join(_centred(self.notes[number], wide) for number in some)
+                drawing.append(f"{told.rstrip()}\n", style="dim")
             for row in range(rows):
                 line = Text()
                 for number in some:
@@ -165,6 +169,6 @@ def _centred(word: str, width: int) -> str:
     return " " * before + word + " " * (width - cell_len(word) - before)
 
 
-def draw_word_maps(heat: Tensor, words: Sequence[str], *, colour: bool = True) -> Drawing:
-    """Return a drawing of heat (Q, rows, columns) for a terminal."""
-    return WordMaps(heat, readable_labels(words), colour)
+def draw_word_maps(heat: Tensor, words: Sequence[str], *, notes: Sequence[str] = (), colour: bool = True) -> Drawing:
+    """Return a drawing of heat (Q, rows, columns) for a terminal; notes stand below the words."""
+    return WordMaps(heat, readable_labels(words), colour, notes)

@@ -137,5 +137,5 @@ def _read_shot(facts: dict[str, Any], tensor: Callable[[str], Tensor], place: in
     if "sides" not in facts:  # an older frame is of a translation
         return Shot(*texts, tuple(maps), *words)
     queries, keys = facts["sides"]
-    image = facts.get("image", "")  # older frames are of texts
-    return Shot(*texts, tuple(maps), *words, sides=(queries, keys), answer_is=facts["answer_is"], image=image)
+    images = {name: facts.get(name, "") for name in ("image", "drawing")}  # older frames are of texts
+    return Shot(*texts, tuple(maps), *words, sides=(queries, keys), answer_is=facts["answer_is"], **images)

@@ -24,6 +24,8 @@ FOOTERS = {
     "filling": "the same texts at every step; the heading is how the model filled the masks at that step",
     "caption": "while it learnt, the model was shown the reference, so that the words stay the same; "
     "the heading is the model's own caption at that step",
+    "drawing": "the same captions and the same seed at every step; which cells looked at which word is told of the val image, \
+so that the cells stay the same",
     "forecast": "the same windows at every step; the heading is the forecast of the last variable at that step, drawn at "
     "the heights of what came",
     "class": "the same texts at every step; the heading is the class that the model named at that step",
@@ -44,6 +46,7 @@ def make_film_page(film: Film, *, name: str, words: bool | None = None, lang: st
             "step": frame.step,
             "translations": [shot.translation for shot in frame.shots],
             "weights": [[packing.rounded(found.weights) for found in shot.maps] for shot in frame.shots],
+            "drawings": [shot.drawing for shot in frame.shots],
         }
         for frame in film.frames
     ]
@@ -61,6 +64,8 @@ def make_film_page(film: Film, *, name: str, words: bool | None = None, lang: st
         "answers": shots[0].answer_is,
     }
     page, styles = ("caption_film", ("image", "caption", "film")) if shots[0].image else ("film", ("film",))
+    if shots[0].drawing:
+        page, styles = "drawing_film", (*styles, "drawing_film")
     footer = FOOTERS[shots[0].answer_is]
     return assemble_page(page, title=name, data=data, packing=packing, footer=footer, styles=styles, lang=lang)
 

@@ -59,7 +59,7 @@ class Predictor(ABC, Generic[TaskT, ModelT, StoreT]):
     verb: ClassVar[str] = ""  # the command that uses it
     example: ClassVar[str] = '"…"'  # what that command is given
     source_is: ClassVar[str] = ""  # what --source of an evaluation is, where it stands alone
-    explains: ClassVar[Literal["", "text", "image", "caption", "series", "codes"]] = (
+    explains: ClassVar[Literal["", "text", "image", "caption", "series", "codes", "drawing"]] = (
         ""  # what `jumok look` shows the attention of, or the codes; "": nothing
     )
 

@@ -19,10 +19,13 @@ from jumok.data.images.decode import BrokenImageError, Pixels, open_image, to_mo
 from jumok.data.text.tokenizer import SPACE, UNKNOWN
 from jumok.errors import ConfigError, DataError, counted
 from jumok.nn.model import DrawingDecoder
-from jumok.nn.threads import one_thread_for
+from jumok.nn.threads import one_thread, one_thread_for
 from jumok.predictors.base import Advance, ModelPredictor, ignore_progress
+from jumok.predictors.drawing_explaining import explain
+from jumok.predictors.drawing_explanation import DrawingExplanation
 from jumok.predictors.drawn import Drawings, Drawn
-from jumok.predictors.images import GivenImage
+from jumok.predictors.explaining import Look
+from jumok.predictors.images import GivenImage, read_image
 from jumok.tasks.base import Scores
 from jumok.tasks.image_tokens import decode, encode
 from jumok.tasks.text_to_image import Ids, TextToImage
@@ -39,6 +42,7 @@ class Drawer(ModelPredictor[TextToImage, DrawingDecoder[Any], CaptionStore]):
     """Draw what texts say with a run's weights."""
 
     verb = "draw"
+    explains = "drawing"
 
     @property
     def options(self) -> DecodingConfig:
@@ -140,6 +144,31 @@ class Drawer(ModelPredictor[TextToImage, DrawingDecoder[Any], CaptionStore]):
         whole = np.concatenate([codes, codes[:, -1:].repeat(rows - known, axis=1)], axis=1)
         pixels = decode(self.task.codes, whole.reshape(len(codes), rows * columns))
         return list(pixels[:, : known * self.size // rows])
+
+    # --- looking inside
+
+    @one_thread()
+    def explain(
+        self, text: str, *, options: DecodingConfig | None = None, image: GivenImage | None = None
+    ) -> DrawingExplanation:
+        """Return a drawing of a text with the words and earlier cells that each of its cells looked at.
+
+        It is drawn at full speed; then one pass over its codes, with the text, is observed. image is looked at under the
+        text instead of a drawing.
+        """
+        (ids,) = self.read([text])
+        pixels = None if image is None else read_image(image, self.task.data)
+        return explain(self.model, self.task, text, ids, options=options or self.options, image=pixels)
+
+    def look_at(self, text: str, asked: Look, *, image: Path | None = None) -> DrawingExplanation:
+        """Return what `jumok look` shows of a text, drawn, or of an image under it."""
+        asked.refuse(self.run.folder, "draws", decoding={"seed", "temperature", "top_k", "top_p", "guidance"})
+        if image is not None and asked.decoding:
+            option = next(iter(asked.decoding)).replace("_", "-")
+            raise ConfigError(f"--{option} is for drawing, and --image {image} is not drawn; leave one of them out")
+        if image is not None and not image.is_file():
+            raise DataError(f"--image {image}: there is no such file; name an image")
+        return self.explain(text, options=self.options.changed(asked.decoding), image=image)
 
     # --- what is given
 

@@ -22,6 +22,7 @@ from jumok.predictors.explanation import Explanation, HeadWorth, TokenWorth
 
 # N variants of a text
 
+OPTIONS_OF = {"beam": "translation and captions", "guidance": "drawers"}  # what options of decoding are for
 AT_ONCE = 16  # variants of a text that are read side by side
 
 ExplanationT = TypeVar("ExplanationT", bound=Explanation[Any])
@@ -47,9 +48,7 @@ class Look:
             refused["--target"] = "translations, continuations, classes and captions"
         for name in self.decoding:
             if name not in decoding:
-                refused[f"--{name.replace('_', '-')}"] = (
-                    "translation and captions" if name == "beam" else "language models"
-                )
+                refused[f"--{name.replace('_', '-')}"] = OPTIONS_OF.get(name, "language models")
         for option, others in refused.items():
             raise ConfigError(f"{option} is for {others}; {run} {does}")
 

@@ -27,11 +27,14 @@ from jumok.decoding.requests import Marks, Request
 from jumok.decoding.sampling import Sampler
 from jumok.decoding.search import Search
 from jumok.errors import ConfigError
+from jumok.inspection.film import Shot
 from jumok.nn.batch import DrawingBatch
 from jumok.nn.component import Component
 from jumok.nn.model import DrawingDecoder
 from jumok.tasks.base import Direction, Scores, Task
+from jumok.tasks.caption_film import caption_probes
 from jumok.tasks.drawing_batches import NOTHING, DrawingBatches, texts_of
+from jumok.tasks.drawing_film import DrawingCamera
 from jumok.tasks.image_tokens import coder_of, decode, image_tokens
 from jumok.tasks.losses import Loss, vocabulary_loss
 from jumok.tasks.survey import Lengths, Survey, unknown_share, vocabulary_problems
@@ -332,6 +335,11 @@ class TextToImage(Task[Draws, DrawingBatch, CaptionStore]):
             survey, kind=self.recipe.tokenizer.kind, wanted=self.recipe.tokenizer.vocabulary
         )
         return survey
+
+    def camera(self, model: Draws, *, count: int) -> Callable[[Draws], tuple[Shot, ...]] | None:
+        """Return what shows what a model draws of so many val captions; None where there are no short ones."""
+        probes = caption_probes(self.open_split("val"), count=count, limit=0)
+        return DrawingCamera(self, probes) if probes else None
 
 
 def _rows_of(growing: Hypotheses, columns: int) -> Iterator[tuple[int, NDArray[np.int64]]]:

@@ -17,7 +17,7 @@ TAKEN = {
     "generate": {"temperature", "top_k", "top_p", "min_p", "repetition_penalty", "stop", "seed", "max_length"},
     "evaluate": {"beam", "length_penalty", "shortlist"},
     "compare": {"beam"},
-    "look": {"beam", "max_length", "temperature", "top_k", "top_p", "seed"},
+    "look": {"beam", "max_length", "temperature", "top_k", "top_p", "guidance", "seed"},
 }
 
 

@@ -124,7 +124,17 @@ def test_nothing_is_loaded_from_outside(explanation):
 def test_every_module_is_joined_behind_those_it_needs():
     used = [
         module
-        for entry in ("text", "film", "image", "caption", "caption_film", "forecast")
+        for entry in (
+            "text",
+            "film",
+            "image",
+            "caption",
+            "caption_film",
+            "forecast",
+            "drawing",
+            "drawing_film",
+            "drawn",
+        )
         for module in check_joined(entry)
     ]
     assert set(used) == {path.stem for path in PAGE_FILES.glob("*.js")}, "a module that nobody imports"

@@ -12,6 +12,7 @@ from jumok.errors import ConfigError
 from jumok.lens import (
     caption_page,
     codes_page,
+    drawing_page,
     drawn_page,
     film_page,
     forecast_look,
@@ -44,6 +45,10 @@ SIDES = (
     "past",
     "variables",
     "stretches",
+    "words",
+    "cells",
+    "words and earlier cells",
+    "cells that look at them",
 )
 FROM_PYTHON = {
     *SIDES,
@@ -52,6 +57,8 @@ FROM_PYTHON = {
     image_page.FOOTER,
     caption_page.FOOTER,
     codes_page.FOOTER,
+    drawing_page.FOOTER,
+    "drawing",  # a run without a name
     drawn_page.FOOTER,
     forecast_page.FOOTER,
     forecast_look.STEPS_ALIKE,

@@ -9,10 +9,11 @@ export function makeFrames({ probes, frames }, arrays) {
   return (number) => (kept[number] ??= readRuns({ runs: probesOf(probes, frames[number]) }, arrays));
 }
 
-function probesOf(probes, { translations, weights }) {
+function probesOf(probes, { translations, weights, drawings }) {
   return probes.map((probe, place) => ({
     ...probe,
     answer: translations[place],
+    drawing: drawings[place],
     maps: probe.maps.map((map, number) => ({ ...map, weights: weights[place][number] })),
   }));
 }
