@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from jumok.workflows.check import CheckReport, check
     from jumok.workflows.compare import Comparison, RunResult, compare, name_runs
     from jumok.workflows.compare_captions import CaptionComparison, CaptionResult
+    from jumok.workflows.compare_drawings import DrawingComparison, DrawingResult
     from jumok.workflows.compare_forecasts import ForecastComparison, ForecastResult
     from jumok.workflows.export import export_model
     from jumok.workflows.fetch import fetch
@@ -84,7 +85,9 @@ __all__ = [
     "CodePredictor",
     "Comparison",
     "Drawer",
+    "DrawingComparison",
     "DrawingExplanation",
+    "DrawingResult",
     "Drawings",
     "Drawn",
     "EvaluationReport",
@@ -198,6 +201,7 @@ _HOMES = {
     "jumok.workflows.check": ("CheckReport", "check"),
     "jumok.workflows.compare": ("Comparison", "RunResult", "compare", "name_runs"),
     "jumok.workflows.compare_captions": ("CaptionComparison", "CaptionResult"),
+    "jumok.workflows.compare_drawings": ("DrawingComparison", "DrawingResult"),
     "jumok.workflows.compare_forecasts": ("ForecastComparison", "ForecastResult"),
     "jumok.workflows.export": ("export_model",),
     "jumok.workflows.fetch": ("fetch",),
@@ -352,20 +356,29 @@ def evaluate(
     checkpoint: str = "best",
     options: "DecodingConfig | None" = None,
     beam: int | None = None,
+    read: "str | Path | AnyPredictor" = "",
+    drawings: int | None = None,
     progress: "ScoringProgress" = lambda label, done, total: None,
 ) -> dict[str, dict[str, Any]]:
-    """Return the scores of each corpus of a split, or of files of one's own, by label; to chooses a target language."""
+    """Return the scores of each corpus of a split, or of files of one's own, by label; to chooses a target language.
+
+    read and drawings are for a run that draws: the captioner or image classifier that says what it sees in so many
+    drawings of each corpus.
+    """
+    from jumok.predictors.drawer import Drawer
     from jumok.runs.loading import add_data_folder
+    from jumok.workflows.read_drawings import evaluate_drawer, refuse_reading
 
     predictor = load(run, to=to, checkpoint=checkpoint) if isinstance(run, str | Path) else run
     add_data_folder(predictor, data)
-    return predictor.evaluate(
-        split,
-        source=Path(source) if source else None,
-        target=Path(target) if target else None,
-        options=(options or predictor.options).changed({"beam": beam}),
-        progress=progress,
-    )
+    files = {"source": Path(source) if source else None, "target": Path(target) if target else None}
+    options = (options or predictor.options).changed({"beam": beam})
+    if isinstance(predictor, Drawer):
+        return evaluate_drawer(
+            predictor, split, **files, options=options, read=read, drawings=drawings, progress=progress
+        )
+    refuse_reading(predictor.run.folder, type(predictor), read=read, drawings=drawings)
+    return predictor.evaluate(split, **files, options=options, progress=progress)
 
 
 def open_film(run: str | Path) -> "Film":

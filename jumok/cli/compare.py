@@ -1,6 +1,7 @@
 """`jumok compare`: runs side by side, and whether the difference may be chance.
 
 Comparison → its table and notes here; CaptionComparison → compare_captions.py; ForecastComparison → compare_forecasts.py
+DrawingComparison → compare_drawings.py
 """
 
 import json
@@ -10,14 +11,14 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from jumok.cli import compare_captions, compare_forecasts
+from jumok.cli import compare_captions, compare_drawings, compare_forecasts
 from jumok.cli.decoding_options import decoding_given
 from jumok.cli.display import bar, error_console, padded, run_folders, say
 from jumok.errors import are, counted
 from jumok.texts import localized_word
 
 if TYPE_CHECKING:
-    from jumok.api import CaptionComparison, Comparison, ForecastComparison, RunResult
+    from jumok.api import CaptionComparison, Comparison, DrawingComparison, ForecastComparison, RunResult
 
 COLUMNS = (
     "run", "parameters", "minutes", "BLEU", "p", "longest fifth", "chrF", "p", "training tok/s", "translation tok/s",
@@ -43,10 +44,14 @@ def compare(
         "--png",
         help="Draw BLEU by source length, captions by number of objects, or errors by steps ahead, to this file.",
     ),
+    read: str = typer.Option(
+        "", "--read", help="Drawers: the captioner or image classifier that reads their drawings."
+    ),
+    drawings: int | None = typer.Option(None, "--drawings", min=1, help="Drawers: drawings of each corpus; 200."),
     markdown: bool = typer.Option(False, "--markdown", help="Print a table to paste into a README."),
     as_json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
-    """Translate the same sentences, describe the same images or forecast the same windows with several runs.
+    """Translate the same sentences, describe the same images, forecast the same windows or draw the same prompts.
 
     Scores with significance, size and time. Each run decodes as its recipe says; --beam is for all of them.
     Forecasters must have the same windows to forecast; their test is that of Diebold and Mariano, the best floor beside it.
@@ -61,17 +66,21 @@ def compare(
     if markdown and as_json:
         raise ConfigError("--markdown and --json are both given; choose one")
     with bar(error_console(), "comparing", None) as advance:
-        comparisons: Mapping[str, Comparison | CaptionComparison | ForecastComparison] = api.compare(
-            runs,
-            split=split,
-            source=source,
-            target=target,
-            data=data,
-            to=to,
-            beam=decoding_given(context).get("beam"),
-            checkpoint=checkpoint,
-            png=png,
-            progress=lambda name, done, total: advance(done),
+        comparisons: Mapping[str, Comparison | CaptionComparison | DrawingComparison | ForecastComparison] = (
+            api.compare(
+                runs,
+                split=split,
+                source=source,
+                target=target,
+                data=data,
+                to=to,
+                beam=decoding_given(context).get("beam"),
+                checkpoint=checkpoint,
+                png=png,
+                read=read,
+                drawings=drawings,
+                progress=lambda name, done, total: advance(done),
+            )
         )
     if as_json:
         found = {label: comparison.to_dict() for label, comparison in comparisons.items()}
@@ -83,6 +92,9 @@ def compare(
         if isinstance(comparison, api.CaptionComparison):
             columns, rows, told = compare_captions.parts(comparison)
             examples = counted(comparison.images, "image")
+        elif isinstance(comparison, api.DrawingComparison):
+            columns, rows, told = compare_drawings.parts(comparison)
+            examples = counted(comparison.drawings, "drawing")
         elif isinstance(comparison, api.ForecastComparison):
             columns, rows, told = compare_forecasts.parts(comparison)
             examples = counted(comparison.windows, "window")

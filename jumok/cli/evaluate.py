@@ -26,6 +26,8 @@ def evaluate(
     checkpoint: str = typer.Option("best", "--checkpoint", help="best, last or step-N."),
     engine: str = typer.Option("", "--engine", help="jumok or ctranslate2; by default what the folder is for."),
     int8: bool = typer.Option(False, "--int8", help="Weights of 8 bits, by CTranslate2: faster, nearly as good."),
+    read: str = typer.Option("", "--read", help="A drawer: the captioner or image classifier that reads its drawings."),
+    drawings: int | None = typer.Option(None, "--drawings", min=1, help="A drawer: drawings of each corpus; 200."),
     as_json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
     """Score a run on held-out data.
@@ -40,11 +42,15 @@ def evaluate(
 
     Forecaster: MSE, MAE, MASE (of spread pinball, CRPS, coverage; of paths ADE, FDE), by step ahead, beside repeating the last value, the last season, drift and ridge on the same windows; whether it is better than they are, and whether it copies.
 
+    Drawer: loss and bits per code; what another run (--read) sees in its drawings, beside real images, their reconstructions and drawings of other prompts; the nearest training images; the Fréchet distance on that run's features.
+
     Example: [bold]jumok evaluate runs/multi30k-en-de --split val --beam 5[/bold]
 
     Example: [bold]jumok evaluate runs/flickr8k-attend --split test --data flickr8k[/bold] (a captioner)
 
     Example: [bold]jumok evaluate runs/etth1-forecaster --source newer.csv[/bold] (a forecaster, on a table of your own)
+
+    Example: [bold]jumok evaluate runs/mnist-dalle --read runs/mnist-cnn --drawings 500[/bold] (a drawer)
     """
     from jumok import api
     from jumok.catalogue import report_of
@@ -58,6 +64,8 @@ def evaluate(
             target=target,
             data=data,
             options=predictor.options.changed(decoding_given(context)),
+            read=read,
+            drawings=drawings,
             progress=lambda label, done, total: advance(done),
         )
     if as_json:

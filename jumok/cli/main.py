@@ -47,7 +47,9 @@ app.command()(train)
 app.command()(new)
 app.command()(recipe)
 app.command()(sample)
-app.command(cls=decoding_command("beam", "length_penalty", "shortlist"))(evaluate)
+app.command(
+    cls=decoding_command("beam", "length_penalty", "shortlist", "guidance", "temperature", "top_k", "top_p", "seed")
+)(evaluate)
 app.command(cls=decoding_command("beam"))(compare)
 app.command(cls=decoding_command(without=("stop", "guidance")))(translate)
 app.command(

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 def frechet_distance(features: NDArray[Any], others: NDArray[Any]) -> float:
     """Return the squared Fréchet distance between the Gaussians of two sets of features (N, D) and (M, D)."""
-    if len(features) < 2 or len(others) < 2:
-        raise ValueError(f"a covariance needs two images of each set: there are {len(features)} and {len(others)}")
+    assert len(features) > 1 < len(others), "a covariance needs two images of each set"
     one, two = (np.asarray(part, dtype=np.float64) for part in (features, others))
     apart = one.mean(axis=0) - two.mean(axis=0)
     root, other_root = _covariance_root(one), _covariance_root(two)

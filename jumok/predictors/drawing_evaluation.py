@@ -15,8 +15,9 @@ from jumok.data.images.caption_store import CaptionStore
 from jumok.data.images.decode import Pixels
 from jumok.errors import ConfigError, DataError
 from jumok.evaluation.frechet import frechet_distance
-from jumok.evaluation.nearest_images import Nearest, nearer_than, nearest_images
+from jumok.evaluation.nearest_images import TrainingImages, nearer_than
 from jumok.evaluation.round_trip import floor_order
+from jumok.nn.threads import one_thread_for
 from jumok.predictors.base import Advance, ignore_progress
 from jumok.predictors.drawing_readers import DrawingReader
 from jumok.tasks.base import Scores
@@ -43,12 +44,16 @@ class Prompts:
     texts: list[str]
 
     @classmethod
-    def spread(cls, store: CaptionStore, count: int) -> "Prompts":
-        """Return the first caption of so many images, evenly spread, or of all."""
+    def spread(cls, store: CaptionStore, count: int, longest: int) -> "Prompts":
+        """Return the first caption of so many images, evenly spread, or of all; none of more tokens than longest."""
         if count < 1:
             raise ConfigError(f"--drawings {count}: must be at least 1")
-        count = min(count, len(store))
-        numbers = np.arange(count, dtype=np.int64) * len(store) // max(count, 1)
+        fitting = np.flatnonzero(store.captions.lengths[store.first[:-1]] <= longest)
+        if not len(fitting):
+            raise DataError(
+                f"no caption can be drawn: all have more than {longest} tokens, the longest that was learnt"
+            )
+        numbers = fitting[np.arange(min(count, len(fitting))) * len(fitting) // min(count, len(fitting))]
         return cls(numbers, [store.texts(number)[0] for number in numbers.tolist()])
 
 
@@ -59,19 +64,23 @@ def score_drawings(
     *,
     options: DecodingConfig,
     reader: DrawingReader | None = None,
+    train: TrainingImages | None = None,
     drawings: int = DRAWINGS,
     progress: Advance = ignore_progress,
 ) -> Scores:
     """Return loss and bits of a store's codes, and the scores of one drawing for each of some prompts."""
-    prompts = Prompts.spread(store, drawings)
+    prompts = Prompts.spread(store, drawings, task.model_config.longest_text)
     if reader is not None:
         reader.refuse(prompts.texts)  # before time is spent on drawing
     chosen = options.changed({"sample": True, "n_best": 1})
     drawn = draw_prompts(task, model, prompts.texts, options=chosen, progress=progress)
     return {
         **task.metrics(model, store),
+        "images": len(store),
+        "captions": len(store.captions),
+        "broken": store.images.broken,
         "decoding": chosen.model_dump(),
-        **score_drawn(task, store, prompts, drawn, reader=reader),
+        **score_drawn(task, store, prompts, drawn, reader=reader, train=train),
     }
 
 
@@ -83,29 +92,39 @@ def draw_prompts(
     options: DecodingConfig,
     progress: Advance = ignore_progress,
 ) -> Pixels:
-    """Return one drawing of each text, (n, S, S, C); the same text at the same place is drawn by the same random numbers."""
+    """Return one drawing of each text, (n, S, S, C), each by a seed of its own: two runs draw alike by the same ones."""
     ids, found = task.ids(texts), []
     for first in range(0, len(ids), AT_ONCE):
         some = ids[first : first + AT_ONCE]
         changed = options.changed({"seed": options.seed + first})
-        drawn = task.draw(model, some, options=changed)
+        with one_thread_for(len(some), model):
+            drawn = task.draw(model, some, options=changed)
         found.append(task.pixels([drawing for (drawing,) in drawn]))
         progress(len(some))
     return np.concatenate(found)
 
 
 def score_drawn(
-    task: TextToImage, store: CaptionStore, prompts: Prompts, drawn: Pixels, *, reader: DrawingReader | None
+    task: TextToImage,
+    store: CaptionStore,
+    prompts: Prompts,
+    drawn: Pixels,
+    *,
+    reader: DrawingReader | None = None,
+    train: TrainingImages | None = None,
 ) -> Scores:
-    """Return the scores of drawings (n, S, S, C) of some prompts, beside those of the prompts' own images."""
+    """Return the scores of drawings (n, S, S, C) of some prompts, beside those of the prompts' own images.
+
+    Without a reader, or without training images, a note says what is not known.
+    """
     real = np.asarray(store.images.pixels[prompts.numbers])
     sets = {"drawings": drawn, "real images": real, "reconstructions": recoded(task, store, prompts.numbers)}
-    scores: Scores = {"drawings": len(drawn), "copied": copied(task, sets)}
+    scores: Scores = {"drawings": len(drawn), "copied": {"note": NO_TRAIN} if train is None else copied(train, sets)}
     if reader is None:
         return scores | {"reader_note": NO_READER}
     return scores | {
         "reader": reader.name,
-        "read": read_all(reader, sets, prompts.texts),
+        "read": read_all(reader, sets, prompts.texts, withheld=task.data.withhold),
         "frechet": frechet(reader, store, sets, prompts.numbers),
     }
 
@@ -115,12 +134,14 @@ def recoded(task: TextToImage, store: CaptionStore, numbers: NDArray[np.int64]) 
     return decode(task.codes, task.tokens_of(store)[numbers])
 
 
-def read_all(reader: DrawingReader, sets: dict[str, Pixels], prompts: Sequence[str]) -> dict[str, Scores]:
+def read_all(
+    reader: DrawingReader, sets: dict[str, Pixels], prompts: Sequence[str], *, withheld: bool = False
+) -> dict[str, Scores]:
     """Return the reader's scores of each set of images; drawings read for other prompts are the floor."""
     read = {name: reader.read(pixels) for name, pixels in sets.items()}
-    found = {name: reader.score(texts, prompts) for name, texts in read.items()}
+    found = {name: reader.score(texts, prompts, withheld=withheld) for name, texts in read.items()}
     others = [read["drawings"][number] for number in floor_order(len(prompts))]
-    return found | {"drawings of other prompts": reader.score(others, prompts)}
+    return found | {"drawings of other prompts": reader.score(others, prompts, withheld=withheld)}
 
 
 def frechet(reader: DrawingReader, store: CaptionStore, sets: dict[str, Pixels], numbers: NDArray[np.int64]) -> Scores:
@@ -134,28 +155,23 @@ def frechet(reader: DrawingReader, store: CaptionStore, sets: dict[str, Pixels],
     return {"features": wanted.shape[1], "images": len(numbers), "others": len(others), "distances": distances}
 
 
-def nearest_training(task: TextToImage, pixels: Pixels) -> tuple[Nearest, Pixels]:
-    """Return the nearest training image of each image (n, S, S, C): its number, its distance, and its pixels."""
-    train = task.corpora.train.images.pixels
-    found = nearest_images(pixels, train)
-    return found, np.asarray(train[found.numbers])
+def training_images(task: TextToImage) -> TrainingImages | None:
+    """Return a run's training images, to look for the nearest; None where their files are gone."""
+    try:
+        return TrainingImages(task.corpora.train.images.pixels)
+    except DataError:
+        return None
 
 
-def copied(task: TextToImage, sets: dict[str, Pixels]) -> Scores:
+def copied(train: TrainingImages, sets: dict[str, Pixels]) -> Scores:
     """Return how far the nearest training image is from the images of each set.
 
-    Of drawings, also the share that is nearer than 99 % of the reconstructions are: codes smooth an image, and a smoother
-    image is nearer to any other, so that real images would be no fair yardstick of drawings.
+    Of drawings, also the share that is nearer than 99 % of the real images are, and of their reconstructions: codes smooth
+    an image, and a smoother image is nearer to any other, so that these are the fairer yardstick.
     """
-    try:
-        train = task.corpora.train.images.pixels
-    except DataError:
-        return {"note": NO_TRAIN}
-    together = nearest_images(np.concatenate(list(sets.values())), train).distances
-    ends = np.cumsum([len(pixels) for pixels in sets.values()])[:-1]
-    distances = dict(zip(sets, np.split(together, ends), strict=True))
+    distances = {name: train.nearest(pixels).distances for name, pixels in sets.items()}
     return {
-        "training_images": len(train),
+        "training_images": len(train.pixels),
         "median": {name: float(np.median(found)) for name, found in distances.items()},
         "least": {name: float(found.min()) for name, found in distances.items()},
         "nearer_than_real": nearer_than(distances["drawings"], distances["real images"]),

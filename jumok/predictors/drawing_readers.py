@@ -46,8 +46,8 @@ class DrawingReader(ABC):
         """Return what it says of images (B, S, S, C) of any size."""
 
     @abstractmethod
-    def score(self, read: Sequence[str], prompts: Sequence[str]) -> Scores:
-        """Return how much of the prompts was read."""
+    def score(self, read: Sequence[str], prompts: Sequence[str], *, withheld: bool = False) -> Scores:
+        """Return how much of the prompts was read; withheld: training left out what data.withhold names."""
 
     @abstractmethod
     def each(self, read: Sequence[str], prompts: Sequence[str]) -> NDArray[np.float64]:
@@ -93,19 +93,18 @@ class SceneReader(DrawingReader):
         found = self.captioner.answer_pixels(self.fitted(pixels), options=self.captioner.options, progress=progress)
         return [answers[0].text for answers in found]
 
-    def score(self, read: Sequence[str], prompts: Sequence[str]) -> Scores:
+    def score(self, read: Sequence[str], prompts: Sequence[str], *, withheld: bool = False) -> Scores:
         """Return the shares of objects, counts and orders that were read as the prompts have them."""
-        return self.scenes(read, prompts).to_dict()
+        return self._scenes(read, prompts, withheld=withheld).to_dict()
 
     def each(self, read: Sequence[str], prompts: Sequence[str]) -> NDArray[np.float64]:
         """Return the share of each drawing's traits that were read as its prompt has them."""
-        return np.array(self.scenes(read, prompts).traits_each)
+        return np.array(self._scenes(read, prompts).traits_each)
 
-    def scenes(self, read: Sequence[str], prompts: Sequence[str]) -> SceneRoundTrip:
-        """Return the scores with those of each drawing."""
+    def _scenes(self, read: Sequence[str], prompts: Sequence[str], *, withheld: bool = False) -> SceneRoundTrip:
         wanted = [_objects(prompt) for prompt in prompts]
         special = [Withheld(withheld_pairs(objects), withheld_orders(objects)) for objects in wanted]
-        return score_round_trip([parse(text) for text in read], wanted, special)
+        return score_round_trip([parse(text) for text in read], wanted, special if withheld else None)
 
     @torch.inference_mode()
     def _features(self, pixels: Pixels) -> NDArray[np.float32]:
@@ -145,7 +144,7 @@ class ClassReader(DrawingReader):
             progress(len(some))
         return found
 
-    def score(self, read: Sequence[str], prompts: Sequence[str]) -> Scores:
+    def score(self, read: Sequence[str], prompts: Sequence[str], *, withheld: bool = False) -> Scores:
         """Return the share that was read as the class of its prompt."""
         return score_classes(read, self._classes(prompts))
 

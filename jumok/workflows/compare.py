@@ -2,6 +2,7 @@
 
 predictors and their stores → same sentences? → each run translates, timed → sacreBLEU → Comparison → table or figure
 captioners and their stores → compare_captions.py; forecasters and their windows → compare_forecasts.py
+drawers and their stores → compare_drawings.py
 
 The first run is the baseline. Tokenizers differ between runs, so a source is as long as it has words between spaces.
 """
@@ -24,13 +25,18 @@ from jumok.evaluation.text import LengthBucket, score_by_length, score_texts, to
 from jumok.lens.figure import check_can_draw
 from jumok.predictors.base import Notice
 from jumok.predictors.captioner import CaptionWriter
+from jumok.predictors.drawer import Drawer
+from jumok.predictors.drawing_evaluation import DRAWINGS
 from jumok.predictors.forecaster import SeriesForecaster
 from jumok.predictors.translator import Translator
 from jumok.runs.loading import LoadOptions, PredictorT, add_data_folder, load_run, predictor_class_of
 from jumok.workflows.compared_runs import ComparedRun, Progress, SideBySide, advance_of, differences, training_time
+from jumok.workflows.read_drawings import find_reader, refuse_reading
 
 if TYPE_CHECKING:
+    from jumok.predictors.base import AnyPredictor
     from jumok.workflows.compare_captions import CaptionComparison
+    from jumok.workflows.compare_drawings import DrawingComparison
     from jumok.workflows.compare_forecasts import ForecastComparison
 
 FIFTHS = 5
@@ -84,20 +90,39 @@ def compare(
     checkpoint: str = "best",
     beam: int | None = None,
     png: str | Path | None = None,
+    read: "str | Path | AnyPredictor" = "",
+    drawings: int | None = None,
     progress: Progress = lambda name, done, total: None,
-) -> "dict[str, Comparison] | dict[str, CaptionComparison] | dict[str, ForecastComparison]":
+) -> "dict[str, Comparison] | dict[str, CaptionComparison] | dict[str, ForecastComparison] | dict[str, DrawingComparison]":
     """Return runs side by side on each corpus of a split, or on two files, by label; the first run is the baseline.
 
-    Runs translate, describe images, or forecast. to is the target language of runs that have several. png draws BLEU
+    Runs translate, describe images, forecast, or draw. to is the target language of runs that have several. png draws BLEU
     against the length of the source, for described scenes those all right against the number of objects, or for forecasts
-    the error against the steps ahead. progress is told the run, sentences, images or windows done since the last call,
-    and all.
+    the error against the steps ahead. read is the captioner or image classifier that says what it sees in so many
+    drawings of each corpus. progress is told the run, sentences, images, windows or drawings done since the last call, and
+    all.
     """
     names = name_runs(runs)
     if png is not None:
         check_can_draw(Path(png))
     files = {"source": Path(source) if source else None, "target": Path(target) if target else None}
     kind = predictor_class_of(runs[0])
+    if issubclass(kind, Drawer):
+        from jumok.workflows.compare_drawings import compare_drawers
+
+        if to or beam is not None or png is not None:
+            unfit = f"--to {to}" if to else f"--png {png}" if png is not None else f"--beam {beam}"
+            raise ConfigError(f"{unfit} is not for runs that draw; leave it out")
+        drawers = load_runs(Drawer, names, runs, data=data, checkpoint=checkpoint)
+        return compare_drawers(
+            drawers,
+            [drawer.stores(split, **files) for drawer in drawers.values()],
+            reader=find_reader(drawers[names[0]], read),
+            drawings=DRAWINGS if drawings is None else drawings,
+            checkpoint=checkpoint,
+            progress=progress,
+        )
+    refuse_reading(runs[0], kind, read=read, drawings=drawings)
     if issubclass(kind, SeriesForecaster):
         from jumok.workflows.compare_forecasts import compare_forecasters, draw_steps
 
@@ -146,7 +171,7 @@ def load_runs(
     found = {}
     for name, run in zip(names, runs, strict=True):
         options = LoadOptions(checkpoint=checkpoint)
-        otherwise = "compare is for translation, for captions, or for forecasts"
+        otherwise = "compare is for translation, for captions, for forecasts, or for drawings"
         found[name] = load_run(kind, run, options, otherwise=otherwise)
         add_data_folder(found[name], data)
     return found

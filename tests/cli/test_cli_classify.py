@@ -200,9 +200,7 @@ def test_runs_of_other_kinds_are_sent_to_their_own_command(classifier_run, bert_
     for command in ("translate", "generate", "fill"):
         wanted = f"{classifier_run} is a run of text-classification: use jumok classify, not jumok {command}"
         assert refusal(jumok(command, classifier_run, "a [MASK]")) == wanted
-    wanted = (
-        f"{classifier_run} is a run of text-classification; compare is for translation, for captions, or for forecasts"
-    )
+    wanted = f"{classifier_run} is a run of text-classification; compare is for translation, for captions, for forecasts, or for drawings"
     assert refusal(jumok("compare", classifier_run, bert_run)) == wanted
 
 

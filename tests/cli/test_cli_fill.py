@@ -118,9 +118,7 @@ def test_runs_of_other_kinds_are_sent_to_their_own_command(bert_run, classifier_
     for command in ("translate", "generate", "classify"):
         wanted = f"{bert_run} is a run of masked-language-modeling: use jumok fill, not jumok {command}"
         assert refusal(jumok(command, bert_run, "a")) == wanted
-    wanted = (
-        f"{bert_run} is a run of masked-language-modeling; compare is for translation, for captions, or for forecasts"
-    )
+    wanted = f"{bert_run} is a run of masked-language-modeling; compare is for translation, for captions, for forecasts, or for drawings"
     assert refusal(jumok("compare", bert_run, copy_run)) == wanted
 
 

@@ -269,7 +269,7 @@ def test_runs_of_other_kinds_are_sent_to_their_own_command(gpt_run, bert_run, cl
         wanted = f"{gpt_run} is a run of language-modeling: use jumok generate, not jumok {command}"
         assert refusal(jumok(command, gpt_run, "a [MASK]")) == wanted
     assert refusal(jumok("compare", gpt_run, copy_run)) == (
-        f"{gpt_run} is a run of language-modeling; compare is for translation, for captions, or for forecasts"
+        f"{gpt_run} is a run of language-modeling; compare is for translation, for captions, for forecasts, or for drawings"
     )
     assert refusal(jumok("generate", tmp_path / "none")).startswith(f"there is no run folder {tmp_path / 'none'}; ")
 

@@ -15,7 +15,7 @@ TAKEN = {
     "translate": set(DecodingConfig.model_fields) - {"stop", "guidance"},
     "draw": {"temperature", "top_k", "top_p", "guidance", "seed", "batch_size"},
     "generate": {"temperature", "top_k", "top_p", "min_p", "repetition_penalty", "stop", "seed", "max_length"},
-    "evaluate": {"beam", "length_penalty", "shortlist"},
+    "evaluate": {"beam", "length_penalty", "shortlist", "guidance", "temperature", "top_k", "top_p", "seed"},
     "compare": {"beam"},
     "look": {"beam", "max_length", "temperature", "top_k", "top_p", "guidance", "seed"},
 }
