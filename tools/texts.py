@@ -65,6 +65,7 @@ NOT_SHOWN = {  # files, and what in them nobody reads; None: all of it
     "predictors/explanation.py": r"Explanation\(",  # a repr
     "predictors/drawing_explanation.py": r"Explanation\(",
     "predictors/image_explanation.py": r"Explanation\(",
+    "predictors/recoded_image.py": r"^RecodedImage\(",
     "predictors/forecast_explanation.py": r"Explanation\(",
 }
 
