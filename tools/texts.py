@@ -39,6 +39,7 @@ NO_TEXTS = {"compile", "sub", "search", "cast", "getattr", "counted"}  # calls w
 NOT_SHOWN = {  # files, and what in them nobody reads; None: all of it
     "workflows/ship.py": None,  # makes the shipped models: not a command
     "workflows/shipments.py": None,
+    "workflows/small_runs.py": None,
     "workflows/schema.py": None,
     "lens/html.py": r"import|export|const|iframe|Module|jumok$",
     "lens/figure.py": r"Sans|Gothic",

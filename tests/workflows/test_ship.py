@@ -16,7 +16,7 @@ from jumok.runs import shipped as shelf
 from jumok.tasks.image_captioning import ImageCaptioning
 from jumok.training.checkpoint import Checkpoints
 from jumok.workflows import ship as shipping
-from jumok.workflows import shipments
+from jumok.workflows import shipments, small_runs
 
 DIGITS = ["4 0 7", "1 2 3 4", "9 9"]
 
