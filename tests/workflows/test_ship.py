@@ -168,7 +168,9 @@ def test_a_packed_captioner_needs_no_data(packed_captioner, tmp_path, monkeypatc
 
 
 def test_which_captioners_are_not_shipped(captioner_run, gpt_run, tmp_path, monkeypatch):  # noqa: F811
-    with pytest.raises(ConfigError, match="is no run of a translator, a captioner or a drawer; those are what jumok ships"):
+    with pytest.raises(
+        ConfigError, match="is no run of a translator, a captioner or a drawer; those are what jumok ships"
+    ):
         shipping.pack(gpt_run, "writer", shelf=tmp_path)
     monkeypatch.setattr(ImageCaptioning, "frozen", object())
     with pytest.raises(ConfigError, match="sees through a frozen encoder, which is not among its weights"):
