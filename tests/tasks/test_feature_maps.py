@@ -96,7 +96,7 @@ def test_maps_are_made_once_for_each_that_they_depend_on(store, component, monke
 def test_processes_write_the_same_maps(store, component, monkeypatch):
     alone = feature_maps(component, store).maps
     monkeypatch.setattr(image_arrays, "processes_for", lambda *_, **__: 2)
-    monkeypatch.setattr(module, "PORTION", 2)
+    monkeypatch.setattr(image_arrays, "PORTION", 2)
     told = []
     shared = feature_maps(replace(component, hash="c"), store, progress=told.append)
     assert np.array_equal(shared.maps, alone)
