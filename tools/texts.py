@@ -39,6 +39,7 @@ NO_TEXTS = {"compile", "sub", "search", "cast", "getattr", "counted"}  # calls w
 NOT_SHOWN = {  # files, and what in them nobody reads; None: all of it
     "workflows/ship.py": None,  # makes the shipped models: not a command
     "workflows/shipments.py": None,
+    "workflows/small_runs.py": None,
     "workflows/schema.py": None,
     "lens/html.py": r"import|export|const|iframe|Module|jumok$",
     "lens/figure.py": r"Sans|Gothic",
@@ -65,6 +66,7 @@ NOT_SHOWN = {  # files, and what in them nobody reads; None: all of it
     "predictors/explanation.py": r"Explanation\(",  # a repr
     "predictors/drawing_explanation.py": r"Explanation\(",
     "predictors/image_explanation.py": r"Explanation\(",
+    "predictors/recoded_image.py": r"^RecodedImage\(",
     "predictors/forecast_explanation.py": r"Explanation\(",
 }
 

@@ -133,9 +133,8 @@ def look(
         look_at_film(given[0], html=html, opened=open_page, words=words, layer=layer, head=head)
         return
     if len(given) > 1 and api.predictor_class_of(given[0]).explains == "codes":
-        if any(
-            [to, target, kind, layer, head, at, series, step > 1, words is not None, importance, decoding, matrices]
-        ):
+        of_attention = (to, kind, layer, head, at, series, image, importance, decoding, matrices)
+        if any(of_attention) or target is not None or step > 1 or words is not None:
             raise ConfigError(
                 "image codes come from convolutions, which look at nothing: there are --png, --html, --open, --json and "
                 "--checkpoint; leave the other options out"

@@ -53,6 +53,8 @@ def new(
 
     Example: [bold]jumok new photos/ captions.csv[/bold] (images, and a file of captions in any usual format: a captioner)
 
+    Example: [bold]jumok new photos/ captions.csv --task text-to-image[/bold] (two recipes: image codes, and what draws in them)
+
     Example: [bold]jumok new sales.csv --date ds --id unique_id --target y[/bold] (a table of dates and numbers: a forecaster)
 
     Example: [bold]jumok new prices.csv --target open,close --horizon 5[/bold] (two columns, five steps ahead; date and id are found)

@@ -13,11 +13,11 @@ FEW = 0.5  # share of codes; where fewer are used, a vocabulary is too large or 
 
 def codes_report(label: str, split: str, scores: Scores) -> ScoreReport:
     """Report how like the images are that codes tell, and what each code says."""
-    rows, columns = scores["grid"]
+    down, across = scores["grid"]
     floors = scores["floors"]
     lines = [
         f"{label} ({split}), {counted(scores['images'], 'image')} of {scores['size']} × {scores['size']} pixels, "
-        f"{rows} × {columns} codes each",
+        f"{down} × {across} codes each",
         f"  PSNR {scores['psnr']:.2f} dB   SSIM {scores['ssim']:.3f}   loss {scores['loss']:.4f}",
         f"  codes used {scores['used']:.1%} of {scores['codes']:,}   bits per code {scores['bits']:.2f} of "
         f"{math.log2(scores['codes']):.2f}",
@@ -26,20 +26,15 @@ def codes_report(label: str, split: str, scores: Scores) -> ScoreReport:
         lines.append(f"  {counted(scores['broken'], 'image')} cannot be used and {are(scores['broken'])} left out")
     if scores["psnr"] <= floors["shrunk"]["psnr"]:
         lines.append(
-            f"  warning: {rows} × {columns} pixels of each image would tell as much; train longer, or raise "
+            f"  warning: {down} × {across} pixels of each image would tell as much; train longer, or raise "
             "training.learning_rate"
         )
     elif scores["used"] < FEW:
         lines.append("  warning: most codes are never used; train longer, or take fewer: model.levels or model.codes")
-    table = ScoreTable(
-        ("", "PSNR", "SSIM"),
-        tuple(
-            (name, f"{found['psnr']:.2f}", f"{found['ssim']:.3f}")
-            for name, found in (
-                ("this model", scores),
-                ("as many pixels as codes", floors["shrunk"]),
-                ("the mean colour", floors["one colour"]),
-            )
-        ),
-    )
-    return ScoreReport(tuple(lines), table)
+    compared = {
+        "this model": scores,
+        "as many pixels as codes": floors["shrunk"],
+        "the mean colour": floors["one_colour"],
+    }
+    rows = tuple((name, f"{found['psnr']:.2f}", f"{found['ssim']:.3f}") for name, found in compared.items())
+    return ScoreReport(tuple(lines), ScoreTable(("", "PSNR", "SSIM"), rows))

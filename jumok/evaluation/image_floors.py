@@ -20,10 +20,10 @@ AT_ONCE = 256  # images
 def floors(images: NDArray[Any], *, mean: Sequence[float], grid: tuple[int, int]) -> dict[str, dict[str, float]]:
     """Return PSNR and SSIM of images that are one colour (a mean of 0 to 1), and of images of as many pixels as codes."""
     colour = np.rint(255 * np.asarray(mean)).astype(np.uint8)
-    found: dict[str, list[tuple[float, float]]] = {"shrunk": [], "one colour": []}
+    found: dict[str, list[tuple[float, float]]] = {"shrunk": [], "one_colour": []}
     for first in range(0, len(images), AT_ONCE):
         some = images[first : first + AT_ONCE]
-        others = {"shrunk": shrunk(some, grid), "one colour": np.broadcast_to(colour, some.shape)}
+        others = {"shrunk": shrunk(some, grid), "one_colour": np.broadcast_to(colour, some.shape)}
         for name, other in others.items():
             found[name] += zip(psnr(some, other).tolist(), ssim(some, other).tolist(), strict=True)
     return {

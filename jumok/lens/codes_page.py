@@ -18,7 +18,7 @@ FOOTER = "point at a cell of any of the three images, click or Enter pins it, ar
 def make_codes_page(views: Sequence[CodesView], *, lang: str | None = None) -> Page:
     """Return the page of one or more images in codes, of one or more runs; lang as in make_page."""
     several = len({view.name for view in views}) > 1
-    title = " · ".join(filter(None, [views[0].source, "" if several else views[0].name])) or "image codes"
+    title = " · ".join(filter(None, [views[0].source, "" if several else views[0].name])) or "an image"
     return assemble_page(
         "codes",
         title=title,

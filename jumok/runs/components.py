@@ -123,8 +123,8 @@ def weights_file(name: str) -> Path:
     return file
 
 
-def _of_run(name: str, config: ComponentConfig, folders: Sequence[Path]) -> Component:
-    """Return the model of a run, with its best weights."""
+def component_folder(config: ComponentConfig, folders: Sequence[Path], name: str = "codes") -> Path:
+    """Return the folder of a component's run: in one of folders, or as the path says from here."""
     places = list(dict.fromkeys([*(folder / config.run for folder in folders), Path(config.run).absolute()]))
     folder = next(filter(Run.exists, places), None)
     if folder is None:
@@ -132,7 +132,12 @@ def _of_run(name: str, config: ComponentConfig, folders: Sequence[Path]) -> Comp
             f"model.{name}.run = '{config.run}': there is no such run; looked at {', '.join(map(str, places))}. Train it "
             "first, or put it back: the model is made of it"
         )
-    run = Run.open(folder)
+    return folder
+
+
+def _of_run(name: str, config: ComponentConfig, folders: Sequence[Path]) -> Component:
+    """Return the model of a run, with its best weights."""
+    run = Run.open(component_folder(config, folders, name))
     if run.recipe.task != config.TASK:
         raise ConfigError(
             f"model.{name}.run = '{config.run}' is a run of {run.recipe.task}; it must be one of {config.TASK}"

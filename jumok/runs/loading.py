@@ -104,7 +104,7 @@ def _in_its_engine(run: Run, options: LoadOptions, export: Export | None) -> Run
 def _load(kind: type[AnyPredictor], run: Run, options: LoadOptions) -> AnyPredictor:
     def open_task() -> Task[Any, Any, Any]:
         task = task_class(run.recipe.task).open(run.recipe, run.data_folders, tokenizers=run.tokenizers)
-        task.take_components(load_components(run.recipe, run.data_folders, in_use=True))
+        task.take_components(load_components(run.recipe, [run.folder, *run.data_folders], in_use=True))
         return task
 
     if run.facts.get("engine"):

@@ -1,32 +1,26 @@
-"""A run made small enough to ship: what maintainers use to put a trained translator or captioner into the package.
+"""A run made small enough to ship: what maintainers use to put a trained translator, captioner or drawer into the package.
 
 python -m jumok.workflows.ship RUN FOLDER --data DATA --notes licences.md
 
 RUN → recipe, tokenizer, weights as float16 → jumok/shipped/FOLDER → the same answers? → CARD.md
 What the machine was, where files lay, how training went and how to go on with it stay behind. Names for the folder are
-entered by hand in catalogue.SHIPPED. workflows/shipments.py has what differs between translators and captioners.
+entered by hand in catalogue.SHIPPED. workflows/shipments.py has what differs between kinds of models.
 """
 
 import argparse
 import shutil
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
-from safetensors.torch import save_file
-from torch import Tensor
-
-from jumok.config.recipe import Recipe
 from jumok.errors import JumokError, RunError
 from jumok.predictors.base import AnyPredictor, Predictor
 from jumok.runs.loading import LoadOptions, add_data_folder, load_run
-from jumok.runs.run import Run
 from jumok.runs.shipped import SHELF
-from jumok.runs.weights import load_weights
 from jumok.workflows.shipments import Compared, Shipment, shipment_of, table
+from jumok.workflows.small_runs import write_small_run
 
 BUDGET = 20_000_000  # bytes of everything on the shelf
 
@@ -65,7 +59,7 @@ def pack(
     checkpoint: str = "best",
     scored: bool = True,
 ) -> Packed:
-    """Write a translator's or a captioner's run into shelf/name in small form; return how it compares.
+    """Write a translator's, a captioner's or a drawer's run into shelf/name in small form; return how it compares.
 
     notes, in Markdown, goes into the card: licences of the data above all. recipe is what makes such a run again, the
     run's own where none is named. Without scored the card has no scores. A model that is too large is refused.
@@ -78,7 +72,8 @@ def pack(
     shipment = shipment_of(predictor)
     shutil.rmtree(fresh, ignore_errors=True)
     try:
-        _write(shipment, fresh, name, checkpoint)
+        write_small_run(predictor.run, fresh, tokenizers=shipment.tokenizers, name=name, checkpoint=checkpoint)
+        shipment.bring(fresh)
         small = load_run(type(predictor), fresh)
         small.task.corpora.folders = predictor.task.corpora.folders
         compared = shipment.compare(small)
@@ -91,55 +86,6 @@ def pack(
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
     return packed
-
-
-def _write(shipment: Shipment[Any], folder: Path, name: str, checkpoint: str) -> None:
-    run = shipment.run.run
-    facts = {"data_folders": [], "shipped": name}
-    Run.create(folder, without_places(run.recipe), tokenizers=shipment.tokenizers, facts=facts)
-    (folder / "metrics.jsonl").unlink()
-    shipment.bring(folder)
-    weights = load_weights(run, checkpoint)
-    (folder / "best").mkdir()  # a folder, not a link: an installed package has none
-    file = folder / "best" / "model.safetensors"
-    save_file({key: halved(key, value) for key, value in weights.items()}, file)
-    file.chmod(0o644)  # the library lets none but its owner read it
-
-
-def halved(name: str, value: Tensor) -> Tensor:
-    """Return a tensor of floats in half their bits; the others as they are."""
-    if not value.is_floating_point():
-        return value
-    half = value.to(torch.float16).contiguous()
-    if not half.isfinite().all():
-        raise RunError(f"{name} has numbers of up to {float(value.abs().max()):.1e}, which float16 cannot hold")
-    return half
-
-
-def without_places(recipe: Recipe) -> Recipe:
-    """Return a recipe that does not tell where files lay on the machine that trained it."""
-    data = recipe.data
-    splits: dict[str, Any] = {
-        split: [file.model_copy(update=_named(dict(file))) for file in getattr(data, split)]
-        for split in ("train", "val", "test")
-    }
-    started = [key for key in ("source_embeddings", "target_embeddings") if getattr(recipe.model, key, "")]
-    encoders = {key: config.model_copy(update=_named(dict(config))) for key, config in recipe.model.components.items()}
-    return replace(
-        recipe,
-        data=data.model_copy(update={**splits, "folder": _last_part(data.folder)}),
-        model=recipe.model.model_copy(update={**dict.fromkeys(started, ""), **encoders}),
-        training=recipe.training.model_copy(update={"init": ""}),
-    )
-
-
-def _named(values: dict[str, Any]) -> dict[str, Any]:
-    """Return the texts among some values, absolute paths cut to their last part."""
-    return {key: _last_part(value) for key, value in values.items() if isinstance(value, str)}
-
-
-def _last_part(name: str) -> str:
-    return Path(name).name if Path(name).is_absolute() else name
 
 
 def _size(folder: Path) -> int:

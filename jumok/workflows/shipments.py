@@ -5,12 +5,13 @@ predictor of a run → Shipment → compare with the packed model → Comparison
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
+from jumok.data.files import content_hash
 from jumok.data.text.tokenizer import Tokenizer
 from jumok.errors import ConfigError
 from jumok.evaluation.captions import score_captions
@@ -18,8 +19,13 @@ from jumok.evaluation.text import mean_scores
 from jumok.export.parity import Parity, compare
 from jumok.predictors.base import AnyPredictor
 from jumok.predictors.captioner import CaptionWriter
+from jumok.predictors.drawer import Drawer
 from jumok.predictors.translator import Translator
+from jumok.runs.components import component_folder
+from jumok.runs.run import Run
 from jumok.workflows.export import BROUGHT
+from jumok.workflows.read_drawings import find_reader
+from jumok.workflows.small_runs import write_small_run
 
 HELD_OUT = 200  # examples that run and packed model answer
 EXAMPLES = 10  # of them in the card
@@ -81,7 +87,11 @@ def shipment_of(run: AnyPredictor) -> "Shipment[Any]":
         return TranslatorShipment(run)
     if isinstance(run, CaptionWriter):
         return CaptionerShipment(run)
-    raise ConfigError(f"{run.run.folder} is no run of a translator or a captioner; those are what jumok ships")
+    if isinstance(run, Drawer):
+        return DrawerShipment(run)
+    raise ConfigError(
+        f"{run.run.folder} is no run of a translator, a captioner or a drawer; those are what jumok ships"
+    )
 
 
 @dataclass(frozen=True)
@@ -222,6 +232,71 @@ class CaptionerShipment(Shipment[CaptionWriter]):
             ]
             lines += _objects(found["objects"]) if "objects" in found else []
         return lines
+
+
+class DrawerShipment(Shipment[Drawer]):
+    """A drawer, with the image codes that it draws in."""
+
+    unit = "captions"
+    most_bytes = 6_000_000
+    columns = ("val caption", "what is read in its drawing")
+
+    def __init__(self, run: Drawer) -> None:
+        super().__init__(run)
+        stores = run.task.open_split("val")
+        self.sample = spread(
+            [store.texts(number)[0] for store in stores.values() for number in range(len(store))], HELD_OUT
+        )
+
+    @property
+    def about(self) -> str:
+        """What it draws in."""
+        rows, columns = self.run.model.grid
+        coder = self.run.task.codes.model
+        return (
+            f", drawing in {rows} × {columns} codes of a model of {coder.parameter_count:,} parameters (folder codes)"
+        )
+
+    def learnt_from(self) -> list[str]:
+        """Return the built-in set, or the files of captions."""
+        data = self.run.task.data
+        if data.set:
+            drawn = f"{data.set_size:,} images" if data.set_size else "images"
+            left_out = ", some combinations withheld" if data.withhold else ""
+            return [f"built-in {data.set}: {drawn} drawn by jumok itself{left_out}"]
+        return [files.full_title for files in data.train]
+
+    def bring(self, folder: Path) -> None:
+        """Write the image codes beside the drawer, in small form, and name these in its recipe."""
+        config = self.run.task.model_config.codes
+        codes = Run.open(component_folder(config, self.run.run.data_folders))
+        file = write_small_run(codes, folder / "codes", tokenizers={}, name=f"{folder.name}/codes")
+        recipe = Run.open(folder).recipe
+        inside = config.model_copy(update={"run": "codes", "hash": content_hash([file])})
+        replace(recipe, model=recipe.model.model_copy(update={"codes": inside})).save(folder / "recipe.toml")
+
+    def compare(self, small: Drawer) -> Compared:
+        """Return how both draw the same captions by the same seeds."""
+        ours, theirs = (
+            [(" ".join(map(str, one.codes.ravel())), one.log_probability) for one in drawer.draw(self.sample)]
+            for drawer in (self.run, small)
+        )
+        store = next(iter(self.run.task.open_split("val").values()))
+        before, after = (drawer.task.metrics(drawer.model, store)["bits"] for drawer in (self.run, small))
+        return Compared(compare(self.sample, ours, theirs), "bits per code", (before, after), self._read(small))
+
+    def _read(self, small: Drawer) -> list[tuple[str, ...]]:
+        """Return some captions, and what the reader of evaluate sees in drawings of them."""
+        chosen, reader = spread(self.sample, EXAMPLES), find_reader(small)
+        if reader is None:
+            return [(text, "") for text in chosen]
+        pixels = np.stack([one.pixels for one in small.draw(chosen)])
+        return list(zip(chosen, reader.read(pixels), strict=True))
+
+    def tables(self, scores: Mapping[str, Mapping[str, Any]]) -> list[str]:
+        """Return what codes cost in each val set; what a reader finds in drawings is said by `jumok evaluate`."""
+        rows = [(label, f"{found['bits']:.3f}", f"{found['text_loss']:.3f}") for label, found in scores.items()]
+        return [*table(("val", "bits per code", "loss of a word"), rows, numbers=(1, 2)), ""]
 
 
 def _objects(scores: Mapping[str, Any]) -> list[str]:

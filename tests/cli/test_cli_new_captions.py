@@ -134,8 +134,9 @@ def test_presets_and_what_they_are(here):
 
 
 def test_what_is_unclear_or_too_little(here):
-    assert "images and captions can be learnt from for image-captioning, not for translation" in refused(
-        "album", "captions.csv", "--task", "translation"
+    assert (
+        "images and captions can be learnt from for image-captioning or text-to-image or image-codes, not for translation"
+        in refused("album", "captions.csv", "--task", "translation")
     )
     write_csv(here / "few.csv", [("image", "caption"), *rows(here)[:20]])
     assert "has captions of 10 images; a captioner needs thousands" in refused("album", "few.csv")
@@ -146,3 +147,55 @@ def test_what_is_unclear_or_too_little(here):
     (here / "novel.txt").write_text("Once upon a time.\n" * 9)
     assert "is no caption as Flickr8k writes it" in refused("album", "novel.txt")
     assert "is a folder; give the images and their captions" in refused("album", "--task", "image-captioning")
+
+
+# --- image codes and drawers
+
+
+def both(*arguments):
+    """Return the recipes of a drawer and of its codes."""
+    drawer = new(*arguments, "--task", "text-to-image")
+    load_recipe("out-codes.toml")
+    with open("out-codes.toml", "rb") as file:
+        return drawer, tomllib.load(file)
+
+
+def test_a_drawer_comes_with_a_recipe_of_its_codes(here):
+    drawer, codes = both("album", "captions.csv")
+    assert (drawer["task"], codes["task"]) == ("text-to-image", "image-codes")
+    assert drawer["data"]["train"] == codes["data"]["train"]
+    assert drawer["data"]["hold_out"] == codes["data"]["hold_out"], (
+        "what the drawer is scored on, its codes have not seen"
+    )
+    assert drawer["model"]["codes"] == "runs/out-codes"
+    assert drawer["decoding"]["sample"]
+    assert codes["data"]["size"] % 2 ** codes["model"]["halvings"] == 0
+    (here / "out.toml").unlink()
+    assert "out-codes.toml exists already" in refused(
+        "album", "captions.csv", "--task", "text-to-image", "--out", "out.toml"
+    )
+
+
+def test_what_to_type_next_trains_the_codes_first(here):
+    lines = jumok("new", "album", "captions.csv", "--task", "text-to-image", "--out", "out.toml").out.splitlines()
+    told = [line.split()[:3] for line in lines if line.startswith("  jumok")]
+    assert told[:4] == [["jumok", do, file] for file in ("out-codes.toml", "out.toml") for do in ("check", "train")]
+    assert told[4] == ["jumok", "draw", "runs/out"]
+
+
+def test_images_of_classes_are_drawn_by_the_names_of_these(here):
+    pixels = np.random.default_rng(1).integers(0, 256, (70, 28, 28), dtype=np.uint8)
+    np.savez(here / "digits.npz", x=pixels, y=np.arange(70) % 10)
+    drawer, codes = both("digits.npz")
+    assert drawer["data"]["train"] == codes["data"]["train"] == "digits.npz"
+    assert (codes["data"]["size"], codes["data"]["channels"], codes["model"]["halvings"]) == (32, 1, 2)
+
+
+def test_images_alone_are_enough_for_codes(here):
+    codes = new("album", "--task", "image-codes")
+    assert (codes["task"], codes["data"]["train"], codes["model"]["name"]) == ("image-codes", "album", "image-codes")
+    assert "Or name a file of captions" in refused("album", "--task", "text-to-image")
+    (here / "few").mkdir()
+    for file in sorted((here / "album").iterdir())[:3]:
+        (here / "few" / file.name).write_bytes(file.read_bytes())
+    assert "few has 3 images; codes need thousands" in refused("few", "--task", "image-codes")

@@ -60,6 +60,7 @@ def test_the_options_in_an_example_exist(command):
 def test_all_commands_are_there():
     assert set(COMMANDS) == {
         "caption",
+        "draw",
         "list",
         "check",
         "train",

@@ -122,6 +122,7 @@ def test_the_groups_leave_no_option_out():
     elsewhere = {"model.source_embeddings", "model.target_embeddings"}  # tests of their own, below
     plain |= {"training.init", "decoding.stop"}  # tests/predictors
     plain |= {"training.batch_size"}  # of images; refused here: test_bad_input.py
+    plain |= {"decoding.guidance"}  # of drawings; refused here: tests/predictors/test_drawer.py
     plain |= {"training.compile"}  # tests/training/test_compiling.py
     filled_in = {"model.source_vocabulary", "model.target_vocabulary"}
     definitions = recipe_schema()["$defs"]

@@ -69,7 +69,7 @@ def test_floors_are_scored_as_reconstructions_are():
     images, _ = noisy(side=16)
     found = floors(images, mean=[0.2, 0.4, 0.6], grid=(4, 4))
     colour = np.broadcast_to(np.array([51, 102, 153], np.uint8), images.shape)
-    assert found["one colour"] == pytest.approx(
+    assert found["one_colour"] == pytest.approx(
         {"psnr": psnr(images, colour).mean(), "ssim": ssim(images, colour).mean()}
     )
     assert found["shrunk"]["psnr"] == pytest.approx(psnr(images, shrunk(images, (4, 4))).mean())
@@ -80,7 +80,7 @@ def test_floors_are_scored_as_reconstructions_are():
 
 SCORES = {
     "loss": 0.1, "psnr": 27.0, "ssim": 0.9, "used": 0.95, "bits": 6.5, "images": 1000, "size": 64, "codes": 240,
-    "grid": [8, 8], "broken": 0, "floors": {"shrunk": {"psnr": 21.0, "ssim": 0.7}, "one colour": {"psnr": 15.0, "ssim": 0.6}},
+    "grid": [8, 8], "broken": 0, "floors": {"shrunk": {"psnr": 21.0, "ssim": 0.7}, "one_colour": {"psnr": 15.0, "ssim": 0.6}},
 }  # fmt: skip
 
 

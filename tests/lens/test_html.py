@@ -133,6 +133,7 @@ def test_every_module_is_joined_behind_those_it_needs():
             "forecast",
             "drawing",
             "drawing_film",
+            "codes",
             "drawn",
         )
         for module in check_joined(entry)

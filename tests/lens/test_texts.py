@@ -11,6 +11,7 @@ import jumok
 from jumok.errors import ConfigError
 from jumok.lens import (
     caption_page,
+    codes_page,
     drawing_page,
     drawn_page,
     film_page,
@@ -55,6 +56,7 @@ FROM_PYTHON = {
     html.FOOTER,
     image_page.FOOTER,
     caption_page.FOOTER,
+    codes_page.FOOTER,
     drawing_page.FOOTER,
     "drawing",  # a run without a name
     drawn_page.FOOTER,

@@ -32,6 +32,10 @@ FROM_DATA = {
     "target_vocabulary": 29,
     "look_back": 24,
     "horizon": 3,
+    "code_count": 23,
+    "rows": 3,
+    "columns": 5,
+    "longest_text": 7,
     "targets": 2,
 }
 

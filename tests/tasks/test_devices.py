@@ -15,13 +15,24 @@ from torch.fx.experimental import _config as meta
 from jumok.catalogue import MODELS, model_class, task_class
 from jumok.config import DataConfig, DecodingConfig, MaskedTextData, TokenizerConfig, TrainingConfig
 from jumok.config.recipe import Recipe
-from jumok.nn.batch import CaptionBatch, ImageBatch, LabelBatch, MaskedBatch, PairBatch, SeriesBatch, TextBatch
+from jumok.nn.batch import (
+    CaptionBatch,
+    DrawingBatch,
+    ImageBatch,
+    LabelBatch,
+    MaskedBatch,
+    PairBatch,
+    SeriesBatch,
+    TextBatch,
+)
 
 B, S, T, V = 3, 7, 5, 19
 SMALL = {
     "captioner": {"width": 8, "embedding_width": 8, "heads": 2, "encoder": {"name": "cnn", "width": 8, "stages": 2}},
     "cnn": {"width": 8, "stages": 2, "blocks": 1},
+    "dalle": {"layers": 1, "width": 8, "heads": 2, "feedforward": 8},
     "efficientnet": {},
+    "image-codes": {"halvings": 1, "width": 8, "most_width": 8},
     "forecaster": {"patch": 1, "stride": 1, "layers": 1, "width": 8, "heads": 2, "feedforward": 8},
     "mixer": {"patch_size": 4, "layers": 1, "width": 8},
     "swin": {"patch_size": 2, "width": 8, "layers": [1, 1], "heads": [2, 2], "window": 2},
@@ -35,6 +46,7 @@ SMALL = {
 SIZES = {
     "source_vocabulary": V, "target_vocabulary": V, "vocabulary": V, "classes": 2, "image_size": 8, "channels": 3,
     "map_width": 0, "look_back": S, "horizon": T, "targets": 2, "past": 1, "known": 1, "static": 2,
+    "code_count": V, "rows": 1, "columns": T, "longest_text": S,
 }  # fmt: skip
 CASES = [
     *((name, task, {}) for name in MODELS for task in model_class(name).tasks),
@@ -68,6 +80,8 @@ def batch_of(task):
         future, there = torch.randn(B, T, 2), torch.ones(B, T, 2, dtype=torch.bool)
         past = torch.randn(B, S, 4)
         return SeriesBatch(past, past > -1, torch.randn(B, T, 1), torch.randn(B, 2), future, there)
+    if task == "text-to-image":
+        return DrawingBatch(ids, mask, ids[:, :T], torch.tensor([False, True, False]))
     if task == "language-modeling":
         return TextBatch(ids, ids, torch.zeros_like(ids))
     if task == "masked-language-modeling":

@@ -15,6 +15,7 @@ from jumok.models.cnn import CNN, CNNConfig
 from jumok.nn.component import Component
 from jumok.nn.images import enlarged
 from jumok.tasks import feature_maps as module
+from jumok.tasks import image_arrays
 from jumok.tasks.feature_maps import build_feature_maps, feature_maps, see
 from jumok.tasks.image_batches import normalise
 
@@ -94,8 +95,8 @@ def test_maps_are_made_once_for_each_that_they_depend_on(store, component, monke
 
 def test_processes_write_the_same_maps(store, component, monkeypatch):
     alone = feature_maps(component, store).maps
-    monkeypatch.setattr(module, "processes_for", lambda *_, **__: 2)
-    monkeypatch.setattr(module, "PORTION", 2)
+    monkeypatch.setattr(image_arrays, "processes_for", lambda *_, **__: 2)
+    monkeypatch.setattr(image_arrays, "PORTION", 2)
     told = []
     shared = feature_maps(replace(component, hash="c"), store, progress=told.append)
     assert np.array_equal(shared.maps, alone)
@@ -104,7 +105,7 @@ def test_processes_write_the_same_maps(store, component, monkeypatch):
 
 
 def test_a_process_that_dies_is_told_and_nothing_is_kept(store, component, monkeypatch):
-    monkeypatch.setattr(module, "processes_for", lambda *_, **__: 2)
+    monkeypatch.setattr(image_arrays, "processes_for", lambda *_, **__: 2)
     parent, real = os.getpid(), module.see
 
     def dying(component, pixels):

@@ -16,7 +16,7 @@ from jumok.runs import shipped as shelf
 from jumok.tasks.image_captioning import ImageCaptioning
 from jumok.training.checkpoint import Checkpoints
 from jumok.workflows import ship as shipping
-from jumok.workflows import shipments
+from jumok.workflows import shipments, small_runs
 
 DIGITS = ["4 0 7", "1 2 3 4", "9 9"]
 
@@ -87,7 +87,7 @@ def test_absolute_names_and_the_run_it_started_from_are_forgotten(directions_run
         update={"train": [recipe.data.train[0].model_copy(update={"file": "/home/me/secret/train.tsv"})]}
     )
     training = recipe.training.model_copy(update={"init": "/home/me/runs/first"})
-    plain = shipping.without_places(replace(recipe, data=data, training=training))
+    plain = small_runs.without_places(replace(recipe, data=data, training=training))
     assert plain.data.train[0].file == "train.tsv"
     assert plain.training.init == ""
 
@@ -111,8 +111,8 @@ def test_what_cannot_be_shipped_is_refused(directions_run, packed, tmp_path, mon
         shipping.pack(directions_run, "large", shelf=tmp_path, scored=False)
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(RunError, match=r"float16 cannot hold"):
-        shipping.halved("weight", torch.tensor([1e6]))
-    assert shipping.halved("count", torch.tensor([3])).dtype == torch.int64
+        small_runs.halved("weight", torch.tensor([1e6]))
+    assert small_runs.halved("count", torch.tensor([3])).dtype == torch.int64
 
 
 def test_the_maintainers_command(copy_run, tmp_path, capsys):  # noqa: F811
@@ -168,7 +168,9 @@ def test_a_packed_captioner_needs_no_data(packed_captioner, tmp_path, monkeypatc
 
 
 def test_which_captioners_are_not_shipped(captioner_run, gpt_run, tmp_path, monkeypatch):  # noqa: F811
-    with pytest.raises(ConfigError, match="is no run of a translator or a captioner; those are what jumok ships"):
+    with pytest.raises(
+        ConfigError, match="is no run of a translator, a captioner or a drawer; those are what jumok ships"
+    ):
         shipping.pack(gpt_run, "writer", shelf=tmp_path)
     monkeypatch.setattr(ImageCaptioning, "frozen", object())
     with pytest.raises(ConfigError, match="sees through a frozen encoder, which is not among its weights"):

@@ -16,7 +16,7 @@ from jumok.data.images.image_store import ImageStore
 class ImageOnlyCorpora(Corpora[CaptionData, ImageStore]):
     """The images of a recipe: found, decoded, stored."""
 
-    FILE_IN_RECIPE = '"…" (a folder of images, an .npz, …)'
+    FILE_IN_RECIPE = '"…"'
 
     def __init__(
         self, data: CaptionData, folders: Sequence[Path], progress: ProgressCallback = lambda what, done: None

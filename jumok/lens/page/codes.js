@@ -8,6 +8,7 @@ import { followLanguage, say } from "./texts.js";
 import { startPage } from "./unpacking.js";
 import { listenToPlaces } from "./walking.js";
 
+const SMALL = 200; // pixels of a side below which an image is shown pixel by pixel
 const FEW = 12; // images that stand side by side as choices; more are a list
 
 function start(data) {
@@ -46,11 +47,13 @@ function start(data) {
       make("div", { role: "row" }, ...places.slice(row * columns, (row + 1) * columns))));
     const cells = make("div", { class: "cells", role: "grid", "aria-label": title }, ...lines);
     cells.style.gridTemplate = `repeat(${rows}, 1fr) / repeat(${columns}, 1fr)`;
-    const picture = image && make("img", { src: image, alt: "", draggable: "false", class: side < 200 ? "small" : "" });
+    const looks = { class: side < SMALL ? "small" : "" };
+    const picture = image && make("img", { src: image, alt: "", draggable: "false", ...looks });
     const frame = make("div", { class: "image", style: "aspect-ratio: 1" }, picture, cells);
     frame.addEventListener("pointerleave", () => point(null));
     listenToPlaces(cells, { places: () => places, point, pin, goalOf: goalIn(rows, columns) });
-    return { figure: make("figure", {}, frame, make("figcaption", { text: title })), places, hasImage: Boolean(image) };
+    const figure = make("figure", {}, frame, make("figcaption", { text: title }));
+    return { figure, places, hasImage: Boolean(image) };
   };
   const point = (place) => {
     if (place === pointed) return;
@@ -121,8 +124,8 @@ function showChoice(views, { several, chosen, choose }) {
   const titleOf = ({ name, source }) => [several && name, source].filter(Boolean).join(" · ");
   const options = views.map((view, value) => ({ value, text: titleOf(view) || String(value + 1) }));
   if (views.length <= FEW) {
-    const asked = radios(say("image"), { name: "image", options, value: chosen, choose: ({ image }) => choose(image) });
-    find("controls").replaceChildren(asked);
+    const told = { name: "image", options, value: chosen, choose: ({ image }) => choose(image) };
+    find("controls").replaceChildren(radios(say("image"), told));
     return;
   }
   const list = make("select", { class: "list", "aria-label": say("image") },

@@ -8,7 +8,8 @@ function start({ drawings, run, options, given }) {
   const texts = [...new Set(drawings.map(({ text }) => text))];
   const show = () => {
     find("source").textContent = run;
-    find("answer").textContent = texts.length === 1 ? texts[0] : say("drawings of {count} texts", { count: texts.length });
+    const several = () => say("drawings of {count} texts", { count: texts.length });
+    find("answer").textContent = texts.length === 1 ? texts[0] : several();
     find("options").textContent = told(options, given);
     find("galleries").replaceChildren(...texts.map((text) => gallery(text, drawings, texts.length > 1)));
   };

@@ -3,8 +3,8 @@ import { Chart } from "./charts.js";
 import { find } from "./elements.js";
 import { translated } from "./texts.js";
 
-// measures are { name, titleOf, meaningOf, format, valueOf(run, settings) }; scoredOn says what scores are of; go(step) is
-// told where a click leads.
+// measures are { name, titleOf, meaningOf, format, valueOf(run, settings) }; scoredOn says what scores are of;
+// go(step) is told where a click leads.
 export function makeCharts({ charts }, { steps, go, scoredOn, measures }) {
   const plain = (value) => value.toFixed(Math.abs(value) < 1 ? 3 : 2);
   const chart = (name, titleOf, meaningOf, format = plain) => (

@@ -10,8 +10,8 @@ import { titleOf } from "./selection.js";
 import { makeState } from "./state.js";
 import { followLanguage, say } from "./texts.js";
 
-// panelsOf(state) gives what is shown of one step, { show(), light() }; runsName, referenceOf(text) and scoredOn say what
-// a probe, its right answer and the data of the scores are; measures are those of makeCharts.
+// panelsOf(state) gives what is shown of one step, { show(), light() }; runsName, referenceOf(text) and scoredOn say
+// what a probe, its right answer and the data of the scores are; measures are those of makeCharts.
 export function startFilm(data, arrays, { runsName, referenceOf, scoredOn, measures, panelsOf }) {
   const frames = makeFrames(data, arrays), steps = data.frames.map((frame) => frame.step);
   const last = steps.length - 1, slider = find("frame");

@@ -5,7 +5,7 @@ paths → places (train, val, test) → Material (what it is, how much) → Plan
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from jumok.catalogue import predictor_class
@@ -14,9 +14,11 @@ from jumok.runs.run import Run
 from jumok.runs.shipped import find_run
 from jumok.workflows.new.choosing import DEFAULT_MODELS, GOES_ON_AS, choose
 from jumok.workflows.new.columns import Choice
+from jumok.workflows.new.drawing import CODES, DRAWING
 from jumok.workflows.new.looking import look_at
+from jumok.workflows.new.material import Material
 from jumok.workflows.new.places import Places, find_places, holds_images
-from jumok.workflows.new.plan import write_recipe
+from jumok.workflows.new.plan import Plan, write_recipe
 from jumok.workflows.new.plans import Size
 
 
@@ -51,7 +53,7 @@ def new_recipe(
 ) -> NewRecipe:
     """Write a recipe for two files of lines, for images and their captions, or for one file, table or folder.
 
-    What is not said is chosen. source, target, text, second, label, date and id are columns of a table (several targets or ids
+    What is not said is chosen. A drawer (task = "text-to-image") gets a second recipe, of the codes that it draws in. source, target, text, second, label, date and id are columns of a table (several targets or ids
     with commas between), horizon the steps to forecast. val is scored on, as many files as data. start_from is an earlier run, whose model and tokenizer the recipe takes.
     """
     if not data:
@@ -71,20 +73,44 @@ def new_recipe(
     if earlier is not None and not task:
         task = _task_to_go_on_with(earlier, places)
     material = look_at(places, task, Choice(source, target, text, second, label, date, id, horizon))
-    plan = choose(material, Size(model, preset, earlier))
-    command = shlex.quote(str(path))
+    if material.task == DRAWING:
+        return _drawer_and_codes(path, material, Size(model, preset, earlier))
+    plan = _write(path, material, Size(model, preset, earlier))
+    return NewRecipe(path, plan.task, material.seen, plan.chosen, [*_first(path), _use(path, material)])
+
+
+def _drawer_and_codes(path: Path, material: Material, size: Size) -> NewRecipe:
+    """Write two recipes: the image codes, and the drawer that draws in them."""
+    codes = path.with_name(f"{path.stem}-codes.toml")
+    if codes.exists():
+        raise ConfigError(f"{codes} exists already; choose another name with --out, or remove it")
+    own = replace(size, codes=Path("runs") / codes.stem)
+    plan = _write(path, material, own)
+    first = _write(codes, replace(material, task=CODES), Size())
+    chosen = [*(f"{codes.name}: {line}" for line in first.chosen), *plan.chosen]
+    return NewRecipe(path, plan.task, material.seen, chosen, [*_first(codes), *_first(path), _use(path, material)])
+
+
+def _write(path: Path, material: Material, size: Size) -> Plan:
+    """Write the recipe for what somebody has; return what it says."""
+    plan = choose(material, size)
     try:
-        path.write_text(write_recipe(plan, path, command=command), encoding="utf-8")
+        path.write_text(write_recipe(plan, path, command=shlex.quote(str(path))), encoding="utf-8")
     except OSError as error:
         raise ConfigError(f"{path} cannot be written: {error.strerror}; choose another place with --out") from None
+    return plan
+
+
+def _first(path: Path) -> list[str]:
+    """Return the commands that check a recipe and train it."""
+    command = shlex.quote(str(path))
+    return [f"jumok check {command}", f"jumok train {command}"]
+
+
+def _use(path: Path, material: Material) -> str:
+    """Return the command that uses a recipe's run."""
     run = shlex.quote(f"runs/{path.stem}")
-    verb = predictor_class(plan.task).verb
-    commands = [
-        f"jumok check {command}",
-        f"jumok train {command}",
-        f"jumok {verb} {run} {shlex.quote(material.example)}",
-    ]
-    return NewRecipe(path, plan.task, material.seen, plan.chosen, commands)
+    return f"jumok {predictor_class(material.task).verb} {run} {shlex.quote(material.example)}"
 
 
 def _name(paths: Sequence[Path]) -> str:

@@ -41,17 +41,7 @@ def image_captioning(material: Material, size: Size) -> Plan:
         *(_as_the_earlier(earlier) if earlier else _prepared(side)),
         Entry("max_length", length_for(material.tokens, share=0.999, least=32, most=128), "longer captions (in tokens) are left out"),
     )  # fmt: skip
-    if material.ascii >= BY_WORDS:
-        tokenizer = [
-            Entry("kind", "word"),
-            Entry("vocabulary", 8000, "the commonest words"),
-            Entry("min_frequency", 5 if captions >= 20_000 else 2, "rarer words are not said"),
-        ]
-    else:
-        tokenizer = [
-            Entry("kind", "bpe", "byte-level: knows every character of every language"),
-            Entry("vocabulary", vocabulary_for(material.characters, 4000)),
-        ]
+    tokenizer = tokenizer_entries(material)
     model = [
         Entry("name", size.model),
         Entry("preset", preset, "attend looks at the image before every word, tell does not; or transformer"),
@@ -80,6 +70,20 @@ def image_captioning(material: Material, size: Size) -> Plan:
         title=f"Captions, {images:,} images, {captions:,} captions",
         chosen=[f"{size.model}, preset {preset}, encoder {encoder}, images of {side} × {side} pixels", f"{steps:,} steps"],
     )  # fmt: skip
+
+
+def tokenizer_entries(material: Material) -> list[Entry]:
+    """Return the entries of [tokenizer] for captions: words, or subwords where letters are of many scripts."""
+    if material.ascii >= BY_WORDS:
+        return [
+            Entry("kind", "word"),
+            Entry("vocabulary", 8000, "the commonest words"),
+            Entry("min_frequency", 5 if material.captions >= 20_000 else 2, "rarer words are not said"),
+        ]
+    return [
+        Entry("kind", "bpe", "byte-level: knows every character of every language"),
+        Entry("vocabulary", vocabulary_for(material.characters, 4000)),
+    ]
 
 
 def _prepared(side: int) -> list[Entry]:

@@ -14,6 +14,7 @@ from jumok.data.tables import is_table
 from jumok.data.text.sources import tidy
 from jumok.errors import ConfigError, counted, did_you_mean
 from jumok.workflows.new.columns import CAPTIONS, IMAGES, SPLITS, Choice, Column, Table, look_at_table
+from jumok.workflows.new.drawing import CODES, DRAWING
 from jumok.workflows.new.material import Material, check_captioned, estimated_tokens, refuse_other, shortened
 from jumok.workflows.new.opening import near, open_some
 from jumok.workflows.new.places import PARTS, Places
@@ -24,7 +25,7 @@ SPOKEN_OF: dict[str, Split] = {name: split for split, names in PARTS.items() for
 
 def look_at_captions(places: Places, task: str, choice: Choice) -> Material:
     """Return images and what a file says of them; some images are opened."""
-    refuse_other(task, (CAPTIONING,), "images and captions")
+    refuse_other(task, (CAPTIONING, DRAWING, CODES), "images and captions")
     captions = places["train"][-1]
     if captions.is_dir():
         raise ConfigError(f"{captions} is a folder; give the images and their captions: jumok new IMAGES CAPTIONS")
@@ -39,7 +40,7 @@ def look_at_captions(places: Places, task: str, choice: Choice) -> Material:
     characters = sum(map(len, texts))
     side, channels, broken = open_some(captions, [item.image for item in listing.items])
     return Material(
-        CAPTIONING,
+        task or CAPTIONING,
         files,
         [
             *seen,
@@ -50,7 +51,7 @@ def look_at_captions(places: Places, task: str, choice: Choice) -> Material:
         ],
         count=len(listing.items),
         captions=len(texts),
-        example=near(listing.items[0].image),
+        example=shortened(texts[0]) if task == DRAWING else near(listing.items[0].image),
         tokens=np.array([estimated_tokens(text) for text in texts], np.float64),
         characters=characters,
         ascii=sum(sum(map(str.isascii, text)) for text in texts) / max(characters, 1),

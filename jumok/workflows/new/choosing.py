@@ -1,8 +1,11 @@
 """Which model a recipe is for: the default of its task, one that is asked for, or that of an earlier run."""
 
+from dataclasses import replace
+
 from jumok.catalogue import MODELS, config_class, model_class
 from jumok.errors import ConfigError, did_you_mean
 from jumok.workflows.new.caption_plan import image_captioning
+from jumok.workflows.new.drawing_plan import image_codes, text_to_image
 from jumok.workflows.new.material import Material
 from jumok.workflows.new.plan import Plan
 from jumok.workflows.new.plans import PLANS, Size
@@ -13,6 +16,8 @@ DEFAULT_MODELS = {
     "text-classification": "recurrent-classifier",
     "image-classification": "vit",
     "image-captioning": "captioner",
+    "image-codes": "image-codes",
+    "text-to-image": "dalle",
     "forecasting": "forecaster",
     "language-modeling": "gpt",
     "masked-language-modeling": "bert",
@@ -48,8 +53,14 @@ def choose(material: Material, size: Size) -> Plan:
             raise ConfigError(
                 f"--preset {size.preset}: {model} has no such preset; {did_you_mean(size.preset, presets)}"
             )
-        size = Size(model, size.preset)
-    plans = {**PLANS, "image-captioning": image_captioning, "forecasting": forecasting}
+        size = replace(size, model=model)
+    plans = {
+        **PLANS,
+        "image-captioning": image_captioning,
+        "image-codes": image_codes,
+        "text-to-image": text_to_image,
+        "forecasting": forecasting,
+    }
     return plans[material.task](material, size)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from jumok.config import Corpus, ImageFiles, TextFile
 from jumok.data.images.listing import SUFFIXES, list_images
+from jumok.data.images.listing import holds_images as is_made_of_images
 from jumok.data.tables import is_table
 from jumok.data.text.sources import clean, read_documents, read_pairs, text_files, tidy
 from jumok.errors import ConfigError, DataError, counted
@@ -25,6 +26,7 @@ from jumok.workflows.new.columns import (
     task_of,
     text_column,
 )
+from jumok.workflows.new.drawing import CODES, DRAWING, look_at_drawn
 from jumok.workflows.new.material import (
     Material,
     check_characters,
@@ -58,6 +60,8 @@ def look_at(places: Places, task: str, choice: Choice) -> Material:
     name = path.name.lower().removesuffix(".gz")
     if task == CAPTIONING or (target and holds_images(path)):
         return look_at_captions(places, task, choice)
+    if task in (CODES, DRAWING):
+        return look_at_drawn(places, task) if is_made_of_images(path) else look_at_captions(places, task, choice)
     if target:
         return look_at_two_files(places, task)
     if path.is_dir():

@@ -5,6 +5,7 @@ Material, Size → PLANS[task] → Plan
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -35,6 +36,7 @@ class Size:
     model: str = ""
     preset: str = ""
     earlier: Run | None = None
+    codes: Path | None = None  # the run of image codes that a drawer will draw in
 
 
 # --- translation
