@@ -5,6 +5,7 @@ Parts of a model that have a learning rate of their own (nn/model.py, OwnRate) a
 
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 from torch.optim import Adam, AdamW
 
@@ -56,8 +57,14 @@ def optimizer_tensors(optimizer: Adam) -> dict[str, Tensor]:
 
 def load_optimizer_tensors(optimizer: Adam, tensors: dict[str, Tensor]) -> None:
     """Put back what optimizer_tensors returned."""
+    parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
     state: dict[int, dict[str, Tensor]] = {}
     for key, value in tensors.items():
         number, _, name = key.partition(".")
-        state.setdefault(int(number), {})[name] = value
+        state.setdefault(int(number), {})[name] = _laid_out(value, like=parameters[int(number)])
     optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
+
+
+def _laid_out(value: Tensor, *, like: Tensor) -> Tensor:
+    """Return numbers of a parameter's shape in its order in memory: a fused step reads both side by side."""
+    return value if value.shape != like.shape else torch.empty_like(like, dtype=value.dtype).copy_(value)

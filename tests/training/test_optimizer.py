@@ -1,0 +1,40 @@
+"""The optimizer's state as named tensors: what was saved and loaded goes on as if nothing had happened."""
+
+import pytest
+import torch
+from torch import nn
+
+from jumok.config import TrainingConfig
+from jumok.training.optimizer import load_optimizer_tensors, make_optimizer, optimizer_tensors
+
+
+def convolution():
+    """Return a module whose weights lie in another order than they are counted in, as those of a CNN do."""
+    torch.manual_seed(3)
+    module = nn.Sequential(nn.Conv2d(3, 5, 2), nn.Linear(4, 4))
+    module[0].weight.data = module[0].weight.data.contiguous(memory_format=torch.channels_last)
+    return module
+
+
+def step(module, optimizer, seed):
+    generator = torch.Generator().manual_seed(seed)
+    optimizer.zero_grad()
+    module(torch.randn(2, 3, 5, 5, generator=generator)).square().sum().backward()
+    optimizer.step()
+
+
+@pytest.mark.parametrize("kind", ["adam", "adamw", "muon"])
+def test_a_loaded_state_goes_on_exactly_whatever_the_order_in_memory(kind):
+    config = TrainingConfig(optimizer=kind)
+    module, again = convolution(), convolution()
+    optimizer, other = make_optimizer(module, config), make_optimizer(again, config)
+    step(module, optimizer, 1)
+    again.load_state_dict(module.state_dict())
+    saved = {name: value.contiguous().clone() for name, value in optimizer_tensors(optimizer).items()}
+    load_optimizer_tensors(other, saved)
+    for seed in (2, 3):
+        step(module, optimizer, seed)
+        step(again, other, seed)
+    assert again[0].weight.is_contiguous(memory_format=torch.channels_last)
+    for one, two in zip(module.parameters(), again.parameters(), strict=True):
+        assert torch.equal(one, two)
