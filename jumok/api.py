@@ -71,6 +71,7 @@ if TYPE_CHECKING:
 # The names in catalogue.SHIPPED, for type checkers.
 ShippedTranslator = Literal["ko-en", "en-ko", "fr-en", "en-fr"]
 ShippedCaptioner = Literal["shapes-captioner", "shapes"]
+ShippedDrawer = Literal["shapes-drawer"]
 
 __all__ = [
     "Alignment",
@@ -274,6 +275,18 @@ def load(
     engine: str = "",
     int8: bool = False,
 ) -> "CaptionWriter": ...
+
+
+@overload
+def load(
+    run: ShippedDrawer,
+    *,
+    to: str = "",
+    checkpoint: str = "best",
+    device: str = "auto",
+    engine: str = "",
+    int8: bool = False,
+) -> "Drawer": ...
 
 
 @overload

@@ -176,7 +176,8 @@ SHIPPED = {  # python -m jumok.workflows.ship RUN FOLDER makes the folders
     "fr-en": Shipped("French → English, everyday sentences", "translator", "en"),
     "en-fr": Shipped("English → French, everyday sentences", "translator", "fr"),
     "shapes-captioner": Shipped("images of the built-in set shapes → their objects in a sentence", "shapes-captioner"),
-    "shapes": Shipped("the same by a shorter name", "shapes-captioner"),
+    "shapes-drawer": Shipped("sentences about coloured forms → images of them", "shapes-drawer"),
+    "shapes": Shipped("both by a shorter name", "shapes-captioner", others=("shapes-drawer",)),
 }
 
 

@@ -14,6 +14,7 @@ from jumok.config import ModelConfig
 from jumok.config.recipe import Recipe
 from jumok.errors import ConfigError
 from jumok.nn.model import Model
+from jumok.runs.eight_bits import in_floats
 from jumok.runs.formats import FORMAT, upgrade_tensors
 from jumok.runs.run import Run
 from jumok.training.average import model_tensors
@@ -62,7 +63,7 @@ def build_empty_model(config: ModelConfig) -> Model[Any]:
 
 def load_weights(run: Run, checkpoint: str = "best") -> dict[str, Tensor]:
     """Return the weights to use of a run's checkpoint."""
-    weights = Checkpoints(run.folder).load_weights(checkpoint)
+    weights = in_floats(Checkpoints(run.folder).load_weights(checkpoint))
     return weights if run.format == FORMAT else upgrade_tensors(weights)
 
 

@@ -10,7 +10,7 @@ entered by hand in catalogue.SHIPPED. workflows/shipments.py has what differs be
 import argparse
 import shutil
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -77,7 +77,7 @@ def pack(
         small = load_run(type(predictor), fresh)
         small.task.corpora.folders = predictor.task.corpora.folders
         compared = shipment.compare(small)
-        scores = small.evaluate("val") if scored else {}
+        scores = shipment.scores(small) if scored else {}
         again = recipe or f"jumok/shipped/{name}/recipe.toml"
         (fresh / "CARD.md").write_text(card(name, shipment, compared, scores, notes, recipe=again), encoding="utf-8")
         packed = Packed(folder, _size(fresh), compared, shipment.unit)
@@ -114,7 +114,7 @@ def card(
     name: str,
     shipment: Shipment[Any],
     compared: Compared,
-    scores: dict[str, dict[str, Any]],
+    scores: Mapping[str, Mapping[str, Any]],
     notes: str,
     *,
     recipe: str,

@@ -15,6 +15,7 @@ from jumok.data.files import content_hash
 from jumok.data.text.tokenizer import Tokenizer
 from jumok.errors import ConfigError
 from jumok.evaluation.captions import score_captions
+from jumok.evaluation.drawing_report import drawing_report
 from jumok.evaluation.text import mean_scores
 from jumok.export.parity import Parity, compare
 from jumok.predictors.base import AnyPredictor
@@ -24,7 +25,7 @@ from jumok.predictors.translator import Translator
 from jumok.runs.components import component_folder
 from jumok.runs.run import Run
 from jumok.workflows.export import BROUGHT
-from jumok.workflows.read_drawings import find_reader
+from jumok.workflows.read_drawings import evaluate_drawer, find_reader
 from jumok.workflows.small_runs import write_small_run
 
 HELD_OUT = 200  # examples that run and packed model answer
@@ -75,6 +76,11 @@ class Shipment(ABC, Generic[PredictorT]):
     @abstractmethod
     def compare(self, small: PredictorT) -> Compared:
         """Return how the run and its packed form answer the held-out examples."""
+
+    def scores(self, small: PredictorT) -> Mapping[str, Mapping[str, Any]]:
+        """Return the packed model's val scores by label."""
+        found: dict[str, dict[str, Any]] = small.evaluate("val")
+        return found
 
     @abstractmethod
     def tables(self, scores: Mapping[str, Mapping[str, Any]]) -> list[str]:
@@ -254,7 +260,8 @@ class DrawerShipment(Shipment[Drawer]):
         rows, columns = self.run.model.grid
         coder = self.run.task.codes.model
         return (
-            f", drawing in {rows} × {columns} codes of a model of {coder.parameter_count:,} parameters (folder codes)"
+            f", drawing in {rows} × {columns} codes of a model of {coder.parameter_count:,} parameters (folder codes, "
+            "kept in eight bits)"
         )
 
     def learnt_from(self) -> list[str]:
@@ -270,7 +277,7 @@ class DrawerShipment(Shipment[Drawer]):
         """Write the image codes beside the drawer, in small form, and name these in its recipe."""
         config = self.run.task.model_config.codes
         codes = Run.open(component_folder(config, self.run.run.data_folders))
-        file = write_small_run(codes, folder / "codes", tokenizers={}, name=f"{folder.name}/codes")
+        file = write_small_run(codes, folder / "codes", tokenizers={}, name=f"{folder.name}/codes", eight_bits=True)
         recipe = Run.open(folder).recipe
         inside = config.model_copy(update={"run": "codes", "hash": content_hash([file])})
         replace(recipe, model=recipe.model.model_copy(update={"codes": inside})).save(folder / "recipe.toml")
@@ -293,10 +300,20 @@ class DrawerShipment(Shipment[Drawer]):
         pixels = np.stack([one.pixels for one in small.draw(chosen)])
         return list(zip(chosen, reader.read(pixels), strict=True))
 
+    def scores(self, small: Drawer) -> Mapping[str, Mapping[str, Any]]:
+        """Return what codes cost in each val set, and what a reader finds in drawings."""
+        return evaluate_drawer(small, "val")
+
     def tables(self, scores: Mapping[str, Mapping[str, Any]]) -> list[str]:
-        """Return what codes cost in each val set; what a reader finds in drawings is said by `jumok evaluate`."""
+        """Return each val set's scores; drawings stand beside the ceiling and the floor of what is read in them."""
         rows = [(label, f"{found['bits']:.3f}", f"{found['text_loss']:.3f}") for label, found in scores.items()]
-        return [*table(("val", "bits per code", "loss of a word"), rows, numbers=(1, 2)), ""]
+        lines = [*table(("val", "bits per code", "loss of a word"), rows, numbers=(1, 2)), ""]
+        for label, found in scores.items():
+            read = drawing_report(label, "val", found).table
+            if read is not None:
+                heads = (f"{label}: right, %, as {found['reader']} reads", *read.headings[1:])
+                lines += [*table(heads, read.rows, numbers=range(1, len(heads))), ""]
+        return lines
 
 
 def _objects(scores: Mapping[str, Any]) -> list[str]:

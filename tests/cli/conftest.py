@@ -13,9 +13,7 @@ from typing import NamedTuple
 
 import pytest
 
-SHIPPED_TOLD = (
-    ", and the shipped models are ko-en, en-ko, fr-en, en-fr, shapes-captioner, shapes"  # where there is no such run
-)
+SHIPPED_TOLD = ", and the shipped models are ko-en, en-ko, fr-en, en-fr, shapes-captioner, shapes-drawer, shapes"  # where there is no such run
 COPY_RECIPE = """
 [data]
 set = "copy"
