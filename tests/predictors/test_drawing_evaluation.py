@@ -157,7 +157,7 @@ def test_the_floor_of_groups_is_the_drawing_of_another_prompt(toned):
 
 
 def test_prompts_without_a_group_do_not_count(toned):
-    found = shares(toned, ["dark", "", "light", ""], drawings=[0, 0, 0, 180])
+    found = shares(toned, ["dark", "", "light", ""], drawings=[0, 180, 0, 180])
     assert (found["right"]["drawings"], found["prompts"], found["commonest_right"]) == (50.0, 2, 50.0)
     assert shares(toned, ["", ""], drawings=[0, 180]) == {}
     assert shares(TrainingImages(in_tones(0, 9)), ["dark"], drawings=[0]) == {"note": NO_GROUPS}
