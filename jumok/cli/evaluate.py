@@ -42,7 +42,7 @@ def evaluate(
 
     Forecaster: MSE, MAE, MASE (of spread pinball, CRPS, coverage; of paths ADE, FDE), by step ahead, beside repeating the last value, the last season, drift and ridge on the same windows; whether it is better than they are, and whether it copies.
 
-    Drawer: loss and bits per code; what another run (--read) sees in its drawings, beside real images, their reconstructions and drawings of other prompts; the nearest training images; the Fréchet distance on that run's features.
+    Drawer: loss and bits per code; what another run (--read) sees in its drawings, beside real images, their reconstructions and drawings of other prompts; the nearest training images and their groups; the Fréchet distance on that run's features.
 
     Example: [bold]jumok evaluate runs/multi30k-en-de --split val --beam 5[/bold]
 

@@ -27,6 +27,10 @@ class CaptionFiles(DataFile):
         1,
         description="a table's column of captions, or a key in .json, whose values may be lists; a list of columns: all of them",
     )
+    group: int | str = Field(
+        "",
+        description="a table's column, or a key in a .json list, of the group of an image, for scores of drawings; '' = none",
+    )
     labels_file: str = Field("", description="IDX: the file of classes; '' = the same name with labels-idx1")
     split_column: int | str = Field("", description="a table's column of the split that a row belongs to; '' = none")
     split: str = Field(

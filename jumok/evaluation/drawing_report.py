@@ -1,6 +1,6 @@
 """Scores of drawings as people read them: what `jumok evaluate` prints of a run that draws.
 
-label of a corpus, split, scores → ScoreReport: what a reader found in drawings, beside floor and ceiling; copies; distance
+label of a corpus, split, scores → ScoreReport: what a reader found in drawings, beside floor and ceiling; groups; copies; distance
 """
 
 from jumok.errors import counted
@@ -27,17 +27,20 @@ def drawing_report(label: str, split: str, scores: Scores) -> ScoreReport:
         f"{label} ({split}), {counted(scores['images'], 'image')}, {counted(scores['captions'], 'caption')}",
         f"  loss {scores['loss']:.4f}   bits per code {scores['bits']:.3f}   text loss {scores['text_loss']:.4f}",
     ]
+    if scores["too_long"]:
+        lines.append(f"  left out, as longer than data.max_length: {counted(scores['too_long'], 'caption')}")
     if "drawings" not in scores:
         return ScoreReport(tuple(lines))
     decoding = scores["decoding"]
     how = f"guidance {decoding['guidance']:g}, temperature {decoding['temperature']:g}, seed {decoding['seed']}"
     if "reader" not in scores:
         lines += [f"  {counted(scores['drawings'], 'drawing')} ({how})", f"  {scores['reader_note']}"]
-        return ScoreReport(tuple(lines), footnotes=tuple(_copy_lines(scores["copied"])))
+        return ScoreReport(tuple(lines), footnotes=(*_group_lines(scores), *_copy_lines(scores["copied"])))
     lines.append(f"  {counted(scores['drawings'], 'drawing')} ({how}), read by {scores['reader']}; right, per cent:")
     notes = [
         "  real images: the reader's own score; reconstructions: what the codes leave of them, the ceiling of drawings; drawings "
         "of other prompts: the floor",
+        *_group_lines(scores),
         *_copy_lines(scores["copied"]),
         *_distance_lines(scores["reader"], scores["frechet"]),
     ]
@@ -70,6 +73,22 @@ def _class_table(read: Scores) -> ScoreTable:
     classes = list(read["drawings"]["by_class"])
     rows = [(SETS[name], *(f"{found['by_class'][label]:.0f}" for label in classes)) for name, found in read.items()]
     return ScoreTable(("right by class", *classes), tuple(rows))
+
+
+def _group_lines(scores: Scores) -> list[str]:
+    """Return how many drawings look most like a training image of the right group; nothing where images have no groups."""
+    if "groups" not in scores:
+        return []
+    groups = scores["groups"]
+    if "note" in groups:
+        return [f"  {groups['note']}"]
+    right = groups["right"]
+    return [
+        f"  of the right group, by their nearest training image ({counted(groups['groups'], 'group')}): drawings "
+        f"{right['drawings']:.1f} %, real images {right['real images']:.1f} %, reconstructions {right['reconstructions']:.1f} %",
+        f"  floors: drawings of other prompts {right['drawings of other prompts']:.1f} %, the commonest group "
+        f"'{groups['commonest']}' for every prompt {groups['commonest_right']:.1f} %",
+    ]
 
 
 def _copy_lines(copied: Scores) -> list[str]:

@@ -7,6 +7,7 @@ With m the distance of two images' means of blocks, and a, b how far each is fro
 images has d² = m² + |a⃗ − b⃗|² ≥ m² + (a − b)²: most training images are ruled out without looking at their pixels.
 """
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,10 +31,12 @@ class Nearest(NamedTuple):
 class TrainingImages:
     """Training images, made ready to be searched for the nearest."""
 
-    def __init__(self, pixels: NDArray[Any]) -> None:
-        """Take images (N, S, S, C) of 0 to 255; they may be memory-mapped."""
+    def __init__(self, pixels: NDArray[Any], groups: Sequence[str] = ()) -> None:
+        """Take images (N, S, S, C) of 0 to 255, which may be memory-mapped, and the group of each, '' where it has none."""
         assert len(pixels), "there is something to compare with"
         self.pixels = pixels
+        self.groups = list(groups) or [""] * len(pixels)  # (N,)
+        assert len(self.groups) == len(pixels), "each image has its group"
         parts = [_blocks(pixels[first : first + CHUNK]) for first in range(0, len(pixels), CHUNK)]
         self._means = np.concatenate([means for means, _ in parts])
         self._residues = np.concatenate([residues for _, residues in parts])

@@ -259,4 +259,10 @@ class Drawer(ModelPredictor[TextToImage, DrawingDecoder[Any], CaptionStore]):
         """Return what a code and a text's token cost the model, of a store's images and captions."""
         scores = self.task.metrics(self.model, store)
         progress(len(store))
-        return {**scores, "images": len(store), "captions": len(store.captions), "broken": store.images.broken}
+        return {
+            **scores,
+            "images": len(store),
+            "captions": len(store.captions),
+            "too_long": self.task.too_long(store),
+            "broken": store.images.broken,
+        }

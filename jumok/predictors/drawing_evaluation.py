@@ -1,10 +1,11 @@
 """How good drawings are: what a reader finds in them, whether they are copied, how far they lie from real images.
 
 prompts of a store, evenly spread → one drawing each → beside the prompts' real images and what their codes make of these:
-    round trip (a reader's scores), nearest training images, Fréchet distance on the reader's features
+    round trip (a reader's scores), nearest training images and their groups, Fréchet distance on the reader's features
 """
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +16,7 @@ from jumok.data.images.caption_store import CaptionStore
 from jumok.data.images.decode import Pixels
 from jumok.errors import ConfigError, DataError
 from jumok.evaluation.frechet import frechet_distance
-from jumok.evaluation.nearest_images import TrainingImages, nearer_than
+from jumok.evaluation.nearest_images import Nearest, TrainingImages, nearer_than
 from jumok.evaluation.round_trip import floor_order
 from jumok.nn.threads import one_thread_for
 from jumok.predictors.base import Advance, ignore_progress
@@ -34,6 +35,7 @@ NO_READER = (
     "nobody reads the drawings: --read RUN names a captioner or an image classifier of yours that says what it sees"
 )
 NO_TRAIN = "the training images are not here, so nobody looked for copies of them"
+NO_GROUPS = "the training images have no groups, so drawings have no score by group: set group in train, too"
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,7 @@ def score_drawings(
         **task.metrics(model, store),
         "images": len(store),
         "captions": len(store.captions),
+        "too_long": task.too_long(store),
         "broken": store.images.broken,
         "decoding": chosen.model_dump(),
         **score_drawn(task, store, prompts, drawn, reader=reader, train=train),
@@ -115,11 +118,15 @@ def score_drawn(
 ) -> Scores:
     """Return the scores of drawings (n, S, S, C) of some prompts, beside those of the prompts' own images.
 
-    Without a reader, or without training images, a note says what is not known.
+    Without a reader, or without training images, a note says what is not known; groups are scored where images have some.
     """
     real = np.asarray(store.images.pixels[prompts.numbers])
     sets = {"drawings": drawn, "real images": real, "reconstructions": recoded(task, store, prompts.numbers)}
-    scores: Scores = {"drawings": len(drawn), "copied": {"note": NO_TRAIN} if train is None else copied(train, sets)}
+    scores: Scores = {"drawings": len(drawn), "copied": {"note": NO_TRAIN}}
+    if train is not None:
+        nearest = {name: train.nearest(pixels) for name, pixels in sets.items()}
+        groups = grouped(train, nearest, [store.groups[number] for number in prompts.numbers.tolist()])
+        scores |= {"copied": copied(train, nearest)} | ({"groups": groups} if groups else {})
     if reader is None:
         return scores | {"reader_note": NO_READER}
     return scores | {
@@ -158,22 +165,48 @@ def frechet(reader: DrawingReader, store: CaptionStore, sets: dict[str, Pixels],
 def training_images(task: TextToImage) -> TrainingImages | None:
     """Return a run's training images, to look for the nearest; None where their files are gone."""
     try:
-        return TrainingImages(task.corpora.train.images.pixels)
+        train = task.corpora.train
+        return TrainingImages(train.images.pixels, train.groups)
     except DataError:
         return None
 
 
-def copied(train: TrainingImages, sets: dict[str, Pixels]) -> Scores:
+def copied(train: TrainingImages, nearest: Mapping[str, Nearest]) -> Scores:
     """Return how far the nearest training image is from the images of each set.
 
     Of drawings, also the share that is nearer than 99 % of the real images are, and of their reconstructions: codes smooth
     an image, and a smoother image is nearer to any other, so that these are the fairer yardstick.
     """
-    distances = {name: train.nearest(pixels).distances for name, pixels in sets.items()}
+    distances = {name: found.distances for name, found in nearest.items()}
     return {
         "training_images": len(train.pixels),
         "median": {name: float(np.median(found)) for name, found in distances.items()},
         "least": {name: float(found.min()) for name, found in distances.items()},
         "nearer_than_real": nearer_than(distances["drawings"], distances["real images"]),
         "nearer_than_reconstructions": nearer_than(distances["drawings"], distances["reconstructions"]),
+    }
+
+
+def grouped(train: TrainingImages, nearest: Mapping[str, Nearest], groups: Sequence[str]) -> Scores:
+    """Return how many images of each set have a nearest training image of their prompt's group, per cent.
+
+    groups are those of the prompts, '' where one has none and does not count; all without: no scores. The floors: drawings
+    of other prompts, and the commonest group of training for every prompt.
+    """
+    if not any(groups):
+        return {}
+    if not any(train.groups):
+        return {"note": NO_GROUPS}
+    wanted, of_train = np.array(groups), np.array(train.groups)
+    found = {name: of_train[near.numbers] for name, near in nearest.items()}
+    found["drawings of other prompts"] = found["drawings"][floor_order(len(wanted))]
+    counts = Counter(filter(None, train.groups))
+    commonest, _ = counts.most_common(1)[0]
+    known = wanted != ""
+    return {
+        "groups": len(counts),
+        "prompts": int(known.sum()),
+        "right": {name: 100.0 * float((of_set == wanted)[known].mean()) for name, of_set in found.items()},
+        "commonest": commonest,
+        "commonest_right": 100.0 * float((wanted == commonest)[known].mean()),
     }

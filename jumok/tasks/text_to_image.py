@@ -290,15 +290,15 @@ class TextToImage(Task[Draws, DrawingBatch, CaptionStore]):
     def _plain(self, model: Draws, batch: DrawingBatch) -> Loss:
         return self.loss(model, batch.to(model.device), 0)
 
-    def _in_order(self, stores: Sequence[CaptionStore]) -> Iterator[DrawingBatch]:
-        """Yield captions of stores once with their images' codes, those of like length together.
+    def too_long(self, store: CaptionStore) -> int:
+        """Return how many captions of a store are longer than the model has places for; scores leave them out."""
+        return int((store.captions.lengths > self.model_config.longest_text).sum())
 
-        Captions longer than those of training are left out: the model has no places for them.
-        """
+    def _in_order(self, stores: Sequence[CaptionStore]) -> Iterator[DrawingBatch]:
+        """Yield captions of stores once with their images' codes, those of like length together, none that is too long."""
         for store in stores:
             batches = DrawingBatches(store, self.tokens_of(store), batch_size=ROWS, seed=0, text_dropout=0.0)
-            order = np.argsort(store.captions.lengths, kind="stable")
-            order = order[store.captions.lengths[order] <= self.model_config.longest_text]
+            order = np.argsort(store.captions.lengths, kind="stable")[: len(store.captions) - self.too_long(store)]
             for first in range(0, len(order), ROWS):
                 yield batches.drawing(order[first : first + ROWS])
 

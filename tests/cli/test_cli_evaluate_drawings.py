@@ -137,3 +137,11 @@ def test_a_classifier_reads_what_is_drawn_of_classes(codes_run, tmp_path):
     assert "right by class" in done.out
     assert "Fréchet distance on features of reader (8 wide), 12 images from 12 other real ones" in done.out
     assert set(scores["read"]["drawings"]["by_class"]) <= set(shapes.FORMS)
+    groups = scores["groups"]
+    assert groups["groups"] == len(shapes.FORMS), "the classes are groups"
+    assert list(groups["right"]) == SETS
+    assert (
+        f"by their nearest training image ({groups['groups']} groups): drawings {groups['right']['drawings']:.1f} %"
+        in done.out
+    )
+    assert f"the commonest group '{groups['commonest']}' for every prompt {groups['commonest_right']:.1f} %" in done.out

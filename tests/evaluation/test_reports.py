@@ -3,6 +3,7 @@
 import pytest
 
 from jumok.catalogue import TASKS, report_of
+from jumok.evaluation.drawing_report import drawing_report
 from jumok.evaluation.reports import (
     MOST_CLASSES,
     ScoreReport,
@@ -138,3 +139,58 @@ def test_objects_of_scenes():
         "  right: form 97.5 %   colour 99.0 %   size 98.0 %   place 95.0 %   all objects 80.0 %",
         "  all right by number of objects: 1: 99.0 %, 5: 61.5 %",
     )
+
+
+DRAWINGS = {
+    "images": 95,
+    "captions": 190,
+    "loss": 3.59642,
+    "bits": 5.1885,
+    "text_loss": 5.18426,
+    "too_long": 0,
+    "drawings": 94,
+    "decoding": {"guidance": 2.0, "temperature": 0.7, "seed": 1},
+    "reader_note": "nobody reads",
+    "copied": {"note": "nobody looked"},
+}
+GROUPS = {
+    "groups": 10,
+    "prompts": 94,
+    "right": {
+        "drawings": 40.04,
+        "real images": 71.58,
+        "reconstructions": 60.6,
+        "drawings of other prompts": 7.45,
+    },
+    "commonest": "people & body",
+    "commonest_right": 25.3,
+}
+
+
+def test_drawings_of_groups():
+    plain = drawing_report("val.json", "val", DRAWINGS)
+    assert plain.lines == (
+        "val.json (val), 95 images, 190 captions",
+        "  loss 3.5964   bits per code 5.189   text loss 5.1843",
+        "  94 drawings (guidance 2, temperature 0.7, seed 1)",
+        "  nobody reads",
+    )
+    assert plain.footnotes == ("  nobody looked",)
+    report = drawing_report("val.json", "val", DRAWINGS | {"groups": GROUPS})
+    assert report.lines == plain.lines
+    assert report.footnotes == (
+        "  of the right group, by their nearest training image (10 groups): drawings 40.0 %, real images 71.6 %, "
+        "reconstructions 60.6 %",
+        "  floors: drawings of other prompts 7.5 %, the commonest group 'people & body' for every prompt 25.3 %",
+        "  nobody looked",
+    )
+    note = drawing_report("val.json", "val", DRAWINGS | {"groups": {"note": "no groups"}})
+    assert note.footnotes == ("  no groups", "  nobody looked")
+    right = {"right": 50.0, "by_class": {"cat": 50.0}}
+    read = {"reader": "vit", "read": {"drawings": right, "real images": right}, "frechet": {}}
+    assert set(report.footnotes) < set(drawing_report("v", "val", DRAWINGS | read | {"groups": GROUPS}).footnotes)
+
+
+def test_captions_that_were_left_out_are_told():
+    report = drawing_report("val.json", "val", DRAWINGS | {"too_long": 1200})
+    assert report.lines[2] == "  left out, as longer than data.max_length: 1,200 captions"

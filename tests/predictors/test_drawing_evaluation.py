@@ -6,12 +6,15 @@ import pytest
 import jumok
 from jumok.data.builtin import relations, shapes
 from jumok.errors import ConfigError, DataError
+from jumok.evaluation.nearest_images import TrainingImages
 from jumok.predictors.drawing_evaluation import (
     AT_ONCE,
+    NO_GROUPS,
     NO_READER,
     NO_TRAIN,
     Prompts,
     draw_prompts,
+    grouped,
     read_all,
     recoded,
     score_drawings,
@@ -113,6 +116,73 @@ def test_copies_of_training_images_are_found(drawer, store, prompts):
     assert train.nearest(copies).numbers.tolist() == list(range(PROMPTS))
 
 
+# --- groups
+
+TONES = {"dark": [0, 20, 40], "grey": [120], "light": [220, 250]}  # of training images, by group
+
+
+def in_tones(*tones):
+    """Return images of one tone each."""
+    return np.stack([np.full((3, 3, 1), tone, np.uint8) for tone in tones])
+
+
+@pytest.fixture
+def toned():
+    """Training images whose groups are known by their tones; the last has none."""
+    pairs = [(tone, group) for group, tones in TONES.items() for tone in tones]
+    return TrainingImages(in_tones(*(tone for tone, _ in pairs), 180), [*(group for _, group in pairs), ""])
+
+
+def shares(train, wanted, **sets):
+    images = {"drawings": sets["drawings"], "real images": sets.get("real", sets["drawings"])}
+    return grouped(train, {name: train.nearest(in_tones(*tones)) for name, tones in images.items()}, wanted)
+
+
+def test_the_group_of_a_drawing_is_that_of_the_nearest_training_image(toned):
+    wanted = ["dark", "grey", "light", "light", "dark"]
+    found = shares(toned, wanted, drawings=[1, 110, 10, 181, 130], real=[39, 121, 251, 230, 20])
+    assert found["right"]["real images"] == 100.0
+    assert found["right"]["drawings"] == 40.0, (
+        "one is dark instead of light, one grey, and 181 is next to one of no group"
+    )
+    assert (found["groups"], found["prompts"]) == (3, 5)
+    assert (found["commonest"], found["commonest_right"]) == ("dark", 40.0), "of training, whatever prompts are common"
+
+
+def test_the_floor_of_groups_is_the_drawing_of_another_prompt(toned):
+    wanted = ["dark", "dark", "dark", "light"]
+    found = shares(toned, wanted, drawings=[0, 0, 0, 250])
+    assert found["right"]["drawings"] == 100.0
+    assert found["right"]["drawings of other prompts"] == 50.0, "light is read once, and its own prompt reads dark"
+
+
+def test_prompts_without_a_group_do_not_count(toned):
+    found = shares(toned, ["dark", "", "light", ""], drawings=[0, 180, 0, 180])
+    assert (found["right"]["drawings"], found["prompts"], found["commonest_right"]) == (50.0, 2, 50.0)
+    assert shares(toned, ["", ""], drawings=[0, 180]) == {}
+    assert shares(TrainingImages(in_tones(0, 9)), ["dark"], drawings=[0]) == {"note": NO_GROUPS}
+
+
+def test_groups_are_scored_of_drawings_with_and_without_a_reader(drawer, store, prompts, reader, monkeypatch):
+    """Groups are made up: of each image, its place among the prompts; copies of training images have theirs."""
+    train = training_images(drawer.task)
+    copies = np.array(train.pixels[:PROMPTS])
+    assert "groups" not in score_drawn(drawer.task, store, prompts, copies, train=train)
+    groups = ["none"] * len(store)
+    for place, number in enumerate(prompts.numbers.tolist()):
+        groups[number] = f"group {place}"
+    monkeypatch.setattr(store, "groups", groups)
+    monkeypatch.setattr(train, "groups", [f"group {number}" for number in range(len(train.pixels))])
+    copies[:10] = train.pixels[50:60]
+    for who in (None, reader):
+        found = score_drawn(drawer.task, store, prompts, copies, reader=who, train=train)["groups"]
+        assert found["right"]["drawings"] == pytest.approx(100 * (PROMPTS - 10) / PROMPTS)
+        assert found["right"]["drawings of other prompts"] == 0.0
+        assert list(found["right"]) == ["drawings", "real images", "reconstructions", "drawings of other prompts"]
+        assert max(found["right"]["real images"], found["right"]["reconstructions"]) < 20
+    assert "groups" not in score_drawn(drawer.task, store, prompts, copies)
+
+
 def test_a_drawer_without_a_reader_says_so(drawer, store):
     told = []
     found = score_drawings(
@@ -121,6 +191,7 @@ def test_a_drawer_without_a_reader_says_so(drawer, store):
     assert found["reader_note"] == NO_READER
     assert found["drawings"] == AT_ONCE + 3 == sum(told)
     assert {"loss", "bits", "text_loss", "copied"} < set(found)
+    assert found["too_long"] == 0
     assert found["decoding"]["sample"]
 
 

@@ -98,6 +98,21 @@ def test_scores_are_means_over_codes_and_tokens(drawer):
     assert scores["text_loss"] == pytest.approx(text / tokens, rel=1e-4)
 
 
+def test_captions_that_are_too_long_are_left_out_of_scores_and_counted(drawer, monkeypatch):
+    task, store = drawer.task, drawer.task.open_split("val")["val"]
+    lengths = store.captions.lengths
+    assert task.too_long(store) == 0
+    longest = int(np.median(lengths))
+    monkeypatch.setattr(
+        task, "recipe", replace(task.recipe, model=task.model_config.model_copy(update={"longest_text": longest}))
+    )
+    assert 0 < task.too_long(store) == sum(length > longest for length in lengths.tolist()) < len(lengths)
+    seen = [int(mask.sum()) - 2 for batch in task._in_order([store]) for mask in batch.text_mask]
+    assert sorted(seen) == sorted(length for length in lengths.tolist() if length <= longest)
+    scores = drawer.score(store, drawer.options, lambda done: None)
+    assert (scores["too_long"], scores["captions"]) == (task.too_long(store), len(lengths))
+
+
 # --- drawing
 
 

@@ -101,7 +101,9 @@ class CaptionCorpora(SingleTokenizerCorpora[CaptionData, CaptionStore]):
 
         made_of = [most, self.tokenizer.fingerprint, self.data.fit, *self.image_shape]
         folder = cached_folder(self._key("captions", made_of, self.images.content(items)), build)
-        store = CaptionStore(self.images.decoded([items[number] for number in chosen_entries(folder)]), folder)
+        chosen = [items[number] for number in chosen_entries(folder)]
+        images = self.images.decoded(chosen)
+        store = CaptionStore(images, folder, [chosen[place].image.label for place in images.kept.tolist()])
         self.images.tell(*store.notes)
         return store
 

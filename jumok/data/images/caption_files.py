@@ -1,6 +1,6 @@
 """Where captions come from: tables, COCO's and Karpathy's JSON, Flickr8k's text, lists by name or in order, classes.
 
-CaptionFiles (of a recipe) → find → rows: an image's name or number, its captions, its split → those of the split,
+CaptionFiles (of a recipe) → find → rows: an image's name or number, its captions, split and group → those of the split,
     gathered by image → found in a folder or in an .npz → CaptionListing
 images of classes → the name of its class as the caption of each; images alone, where no captions are needed
 No image is opened here. What is wrong with a file is a DataError; images that are missing are kept by name and told.
@@ -9,7 +9,7 @@ No image is opened here. What is wrong with a file is a DataError; images that a
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,6 +18,7 @@ from jumok.data.files import Find, read_lines
 from jumok.data.images.listing import SUFFIXES, ImageEntry, NoClassesError, holds_images, list_images
 from jumok.data.images.places import ImagePlace, open_place
 from jumok.data.tables import NAMED_SUFFIXES, TABLE_SUFFIXES, is_table, read_values, values_of
+from jumok.data.text.sources import tidy
 from jumok.errors import ConfigError, DataError, counted
 
 NAMED = 5  # missing images that are named; the rest are counted
@@ -29,7 +30,7 @@ Place = tuple[Path, int]  # of an image: its file, and its number there
 
 @dataclass(frozen=True)
 class CaptionedImage:
-    """An image that has not been opened yet, and what its captions say."""
+    """An image that has not been opened yet, its group the label, and what its captions say."""
 
     image: ImageEntry
     captions: tuple[str, ...] = ()
@@ -51,6 +52,7 @@ class Row(NamedTuple):
     image: str | int  # its name, or its place where images have none
     captions: list[str]
     split: str = ""
+    group: str = ""
 
 
 def read_captions(files: CaptionFiles, find: Find, *, needed: bool = True) -> CaptionListing:
@@ -61,10 +63,13 @@ def read_captions(files: CaptionFiles, find: Find, *, needed: bool = True) -> Ca
     images = open_place(find(files.images) if files.images else path.parent, whole=bool(files.images))
     chosen = _Chosen(files, find)
     captions: dict[str | int, list[str]] = {}
+    groups: dict[str | int, list[str]] = {}
     others: set[str | int] = set()
     for row in _rows(path, files, images):
         if row in chosen:
             captions.setdefault(row.image, []).extend(row.captions)
+            if row.group:
+                groups.setdefault(row.image, []).append(row.group)
         else:
             others.add(row.image)
     if not captions:
@@ -72,6 +77,7 @@ def read_captions(files: CaptionFiles, find: Find, *, needed: bool = True) -> Ca
     listing = CaptionListing(notes=list(images.notes))
     entries: dict[Place, ImageEntry] = {}
     gathered: dict[Place, list[str]] = {}  # one image may be named in two ways
+    groups_of: dict[Place, list[str]] = {}
     for name, texts in captions.items():
         entry = images.find(name)
         if entry is None:
@@ -79,6 +85,7 @@ def read_captions(files: CaptionFiles, find: Find, *, needed: bool = True) -> Ca
         else:
             entries.setdefault(entry.place, entry)
             gathered.setdefault(entry.place, []).extend(texts)
+            groups_of.setdefault(entry.place, []).extend(groups.get(name, []))
     if not gathered:
         raise DataError(
             f"{path} names {counted(len(captions), 'image')}, and none is in {images.path}: {some_of(listing.missing)}; "
@@ -89,7 +96,15 @@ def read_captions(files: CaptionFiles, find: Find, *, needed: bool = True) -> Ca
             f"missing in {images.path}, and left out: {len(listing.missing):,} of {len(captions):,} images that "
             f"{path.name} names ({some_of(listing.missing)})"
         )
-    listing.items = [CaptionedImage(entries[place], tuple(texts)) for place, texts in gathered.items()]
+    several = [entries[place].name for place, found in groups_of.items() if len(set(found)) > 1]
+    if several:
+        listing.notes.append(
+            f"{path.name} has several groups for {counted(len(several), 'image')}, and the first counts ({some_of(several)})"
+        )
+    listing.items = [
+        CaptionedImage(replace(entries[place], label=next(iter(groups_of[place]), "")), tuple(texts))
+        for place, texts in gathered.items()
+    ]
     known = gathered.keys() | {entry.place for entry in map(images.find, others) if entry}
     listing.unnamed = {entry.place: entry.name for entry in images.all if entry.place not in known}
     return listing
@@ -97,7 +112,7 @@ def read_captions(files: CaptionFiles, find: Find, *, needed: bool = True) -> Ca
 
 def _images_of_classes(path: Path, files: CaptionFiles, find: Find, *, needed: bool) -> CaptionListing:
     """Return images whose captions are the names of their classes; all images, as they are, where none is needed."""
-    for key in ("images", "split", "split_column"):
+    for key in ("images", "split", "split_column", "group"):
         if getattr(files, key) != "":
             raise ConfigError(
                 f"{files.file} holds images, and their captions are their classes; {key} = '{getattr(files, key)}' is for "
@@ -169,7 +184,17 @@ def _rows(path: Path, files: CaptionFiles, images: ImagePlace) -> Iterator[Row]:
         return _table_rows(path, files, images)
     if name.endswith(".json"):
         return _json_rows(path, files, images)
+    _refuse_groups(files)
     return _flickr_rows(path)
+
+
+def _refuse_groups(files: CaptionFiles) -> None:
+    """Refuse groups of a file whose format has no place for them."""
+    if files.group != "":
+        raise ConfigError(
+            f"{files.file}: group = '{files.group}' is for a table or a .json list of objects, and this file has no groups; "
+            "leave it out"
+        )
 
 
 def _table_rows(path: Path, files: CaptionFiles, images: ImagePlace) -> Iterator[Row]:
@@ -178,17 +203,20 @@ def _table_rows(path: Path, files: CaptionFiles, images: ImagePlace) -> Iterator
         columns["split_column"] = files.split_column
     elif files.split and not files.split.lower().removesuffix(".gz").endswith(".txt"):
         raise ConfigError(f"{files.file}: split = '{files.split}' needs split_column, the column that holds it")
+    columns |= _group_column(files)
     may_have_header = not path.name.lower().removesuffix(".gz").endswith(NAMED_SUFFIXES) and not any(
         isinstance(column, str) for column in columns.values()
     )
     for number, (image, *captions) in read_values(path, columns):
+        group = captions.pop() if "group" in columns else ""
         split = captions.pop() if "split_column" in columns else ""
         if may_have_header:
             may_have_header = False
             if Path(image).suffix.lower() not in SUFFIXES and images.find(image) is None:
                 continue  # image,caption
         where = f"{path} line {number:,}"
-        yield Row(_name(image, where), [text for each in captions for text in _captions(each, where)], str(split))
+        texts = [text for each in captions for text in _captions(each, where)]
+        yield Row(_name(image, where), texts, str(split), _group(group, where))
 
 
 def _caption_columns(files: CaptionFiles) -> dict[str, int | str]:
@@ -196,6 +224,10 @@ def _caption_columns(files: CaptionFiles) -> dict[str, int | str]:
     if not isinstance(files.caption, list):
         return {"caption": files.caption}
     return {f"caption {number}": column for number, column in enumerate(files.caption, start=1)}
+
+
+def _group_column(files: CaptionFiles) -> dict[str, int | str]:
+    return {} if files.group == "" else {"group": files.group}
 
 
 def _flickr_rows(path: Path) -> Iterator[Row]:
@@ -215,6 +247,7 @@ def _json_rows(path: Path, files: CaptionFiles, images: ImagePlace) -> Iterator[
     content = _parsed(path)
     if isinstance(content, list):
         return _listed(path, content, files, images)
+    _refuse_groups(files)
     if not isinstance(content, dict):
         raise DataError(f"{path} holds {type(content).__name__}; lists of captions by image are needed.")
     if isinstance(content.get("annotations"), list):
@@ -281,14 +314,17 @@ def _listed(path: Path, content: list[Any], files: CaptionFiles, images: ImagePl
         raise DataError(
             f"{path} has {len(content):,} entries for the {images.nameless:,} images of {images.path}; as many are needed."
         )
+    columns = ({} if in_order else {"image": files.image}) | _caption_columns(files) | _group_column(files)
     for number, said in enumerate(content, start=1):
         where = f"{path} entry {number:,}"
-        if in_order:
-            values = values_of(said, _caption_columns(files), Path(where)) if isinstance(said, dict) else (said,)
-            yield Row(number - 1, [text for each in values for text in _captions(each, where)])
-        elif isinstance(said, dict):
-            image, *several = values_of(said, {"image": files.image} | _caption_columns(files), Path(where))
-            yield Row(_name(image, where), [text for each in several for text in _captions(each, where)])
+        if isinstance(said, dict):
+            values = list(values_of(said, columns, Path(where)))
+            image = number - 1 if in_order else _name(values.pop(0), where)
+            group = _group(values.pop(), where) if "group" in columns else ""
+            yield Row(image, [text for each in values for text in _captions(each, where)], group=group)
+        elif in_order:
+            _refuse_groups(files)
+            yield Row(number - 1, _captions(said, where))
         else:
             raise DataError(
                 f"{where} does not say which image it describes: {str(said)[:60]}; an object that names it is needed."
@@ -310,3 +346,12 @@ def _captions(value: Any, where: str) -> list[str]:
     if isinstance(value, str | int | float) and not isinstance(value, bool):
         return [str(value)]
     raise DataError(f"{where} holds {type(value).__name__} {str(value)[:40]!r}; a caption or a list of them is needed.")
+
+
+def _group(value: Any, where: str) -> str:
+    """Return the name of a group; nothing at all is none."""
+    if value is None:
+        return ""
+    if isinstance(value, str | int | float) and not isinstance(value, bool):
+        return tidy(str(value))
+    raise DataError(f"{where} holds {type(value).__name__} {str(value)[:40]!r}; the name of one group is needed.")

@@ -1,6 +1,7 @@
 """Images and the captions of each, tokenised once into memory-mapped files.
 
 ImageStore (N images) and their entries' captions → captions (M), those of an image side by side → CaptionStore
+Groups of images, which only scores need, are given along and not stored: other groups tokenise nothing anew.
 """
 
 from collections.abc import Callable, Sequence
@@ -33,9 +34,11 @@ Cut = tuple[str, list[int], list[int]]  # a caption, its token ids, the word of 
 class CaptionStore:
     """The images of one split and their captions; an item is an image."""
 
-    def __init__(self, images: ImageStore, folder: Path) -> None:
-        """Open the captions in folder, which belong to images."""
+    def __init__(self, images: ImageStore, folder: Path, groups: Sequence[str] = ()) -> None:
+        """Open the captions in folder, which belong to images; groups are those of the images, '' where one has none."""
         self.images, self.folder = images, folder
+        self.groups = list(groups) or [""] * len(images)  # (N,)
+        assert len(self.groups) == len(images), "each image has its group"
         with refuse_damage(folder, "the store of captions"):
             facts = read_facts(folder)
             self.captions = StoredSide(folder, "captions", facts["id_type"])  # M captions

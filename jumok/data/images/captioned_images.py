@@ -4,6 +4,7 @@ files or a built-in set → images with captions → divided by image, limited �
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
@@ -93,13 +94,15 @@ class CaptionedImages:
 
     @cached_property
     def _train_files(self) -> list[CaptionedImage]:
-        """The images of all training files; one that is in several has the captions of all."""
+        """The images of all training files; one that is in several has the captions of all, and the first group."""
         gathered: dict[Place, CaptionedImage] = {}
         for listing in self._listings["train"]:
             for item in listing.items:
                 known = gathered.get(item.image.place)
-                together = CaptionedImage(known.image, known.captions + item.captions) if known else item
-                gathered[item.image.place] = together
+                if known:
+                    image = replace(known.image, label=known.image.label or item.image.label)
+                    item = CaptionedImage(image, known.captions + item.captions)
+                gathered[item.image.place] = item
         return list(gathered.values())
 
     def built_in(self, split: Split) -> list[CaptionedImage]:

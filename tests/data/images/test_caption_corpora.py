@@ -205,6 +205,65 @@ def test_an_image_of_two_files_has_the_captions_of_both(tmp_path):
     assert every == {name: ["image", "그림"] if name in names[:3] else ["image"] for name in names}
 
 
+def write_groups(path, said):
+    """Write (image, caption, group) as a list of objects, and return what reads it."""
+    rows = [{"image": image, "caption": caption, "kind": kind} for image, caption, kind in said]
+    return write_captions(path, rows) | {"group": "kind"}
+
+
+def groups_of(store):
+    return dict(zip(store.images.names, store.groups, strict=True))
+
+
+def test_groups_stay_with_their_images(tmp_path):
+    """Images whose captions cannot be used, broken ones and held-out ones are taken away; the others keep their groups."""
+    names = write_images(tmp_path / "images", 9)
+    (tmp_path / "images" / "3.png").write_bytes(b"no image")
+    said = [(name, "" if name == "1.png" else f"image {name}", f"group {name}") for name in names]
+    said[5] = ("5.png", "image 5", None)
+    data = corpora(tmp_path, {"train": write_groups(tmp_path / "t.json", said), "hold_out": 3})
+    train, held_out = data.train, data.evaluation("val")["held out"]
+    assert min(len(train), len(held_out)) > 0
+    assert len(train) + len(held_out) == 7
+    wanted = {name: f"group {name}" for name in names if name not in ("1.png", "3.png")} | {"5.png": ""}
+    assert groups_of(train) | groups_of(held_out) == wanted
+
+
+def test_other_groups_make_nothing_anew(files, monkeypatch):
+    folder, _, val = files
+    said = [(f"{number}.png", f"image {number}", "odd" if number % 2 else "even") for number in range(17)]
+    train = write_groups(folder / "t.json", said)
+    before = corpora(folder, {"train": train, "val": val})
+    assert set(groups_of(before.train).values()) == {"odd", "even"}
+    assert groups_of(before.evaluation("val")["val.json"]) == {f"{number}.png": "" for number in range(17, 23)}
+    write_groups(folder / "t.json", [(image, caption, "all") for image, caption, _ in said])
+    monkeypatch.setattr("jumok.data.images.caption_corpora.build_caption_store", None)
+    after = corpora(folder, {"train": train, "val": val})
+    assert after.train.folder == before.train.folder, "what is stored has no groups"
+    assert set(groups_of(after.train).values()) == {"all"}
+    assert after.fingerprint == before.fingerprint, "a run learns nothing of groups, and may go on with others"
+
+
+def test_an_image_of_two_files_has_the_first_group(tmp_path):
+    names = write_images(tmp_path / "images", 4)
+    plain = write_captions(tmp_path / "plain.json", {name: ["image"] for name in names})
+    some = write_groups(tmp_path / "some.json", [(name, "x", "some") for name in names[:3]])
+    others = write_groups(tmp_path / "others.json", [(name, "y", "others") for name in names])
+    data = corpora(tmp_path, {"train": [plain, some, others], "hold_out": 1})
+    found = groups_of(data.train) | groups_of(data.evaluation("val")["held out"])
+    assert found == {name: "some" if name in names[:3] else "others" for name in names}
+
+
+def test_the_group_of_an_image_of_a_class_is_the_class(tmp_path):
+    for number, label in enumerate(["cat", "dog", "dog", "cat"]):
+        (tmp_path / "animals" / label).mkdir(parents=True, exist_ok=True)
+        pixels = np.random.default_rng(number).integers(0, 256, (4, 4, 3), dtype=np.uint8)
+        Image.fromarray(pixels).save(tmp_path / "animals" / label / f"{number}.png")
+    store = corpora(tmp_path, {"train": "animals", "hold_out": 1}).train
+    assert store.groups == [text for number in range(3) for text in store.texts(number)]
+    assert set(store.groups) == {"cat", "dog"}
+
+
 def test_train_and_val_may_not_share_a_file(files):
     folder, train, val = files
     said = json.loads((folder / "val.json").read_text())

@@ -154,6 +154,93 @@ def test_columns_by_name_and_splits_of_a_column(folder):
         listed(folder, **files, split_column="set")
 
 
+GROUPS = {"a.jpg": "animals", "b.jpg": "", "c.jpg": "birds & more"}
+GROUP_ROWS = [(name, text, GROUPS[name]) for name, text in ROWS]
+WITH_GROUPS = {
+    "table.csv": lambda: as_csv(GROUP_ROWS),
+    "header.csv": lambda: as_csv([("image", "caption", "kind"), *GROUP_ROWS]),
+    "rows.jsonl": lambda: "".join(
+        json.dumps({"image": name, "caption": text, "kind": kind or None}) + "\n" for name, text, kind in GROUP_ROWS
+    ),
+    "objects.json": lambda: json.dumps(
+        [{"image": name, "caption": SAID[name], "kind": f" {kind}\t"} for name, kind in GROUPS.items()]
+    ),
+}
+NAMELESS = ("table.csv", "kind")  # whose columns have no names
+
+
+def groups_of(listing):
+    return {item.image.name: item.image.label for item in listing.items}
+
+
+@pytest.mark.parametrize(
+    ("name", "column"), [(name, column) for name in WITH_GROUPS for column in (2, "kind") if (name, column) != NAMELESS]
+)
+def test_groups_are_those_of_a_column_or_a_key(folder, name, column):
+    file = write(folder, name, WITH_GROUPS[name]())
+    listing = listed(folder, file=file, images="images", group=column)
+    same(listing)
+    assert groups_of(listing) == GROUPS
+    assert set(groups_of(listed(folder, file=file, images="images")).values()) == {""}
+
+
+def test_groups_stand_beside_splits_and_several_captions(folder):
+    rows = [("id", "image", "en", "set", "ko", "kind")]
+    rows += [(n, name, f"one {n}", "train" if n else "val", f"하나 {n}", f"{n}") for n, name in enumerate(NAMES)]
+    file = write(folder, "t.csv", as_csv(rows))
+    columns = {"image": "image", "caption": ["en", "ko"], "split_column": "set", "group": "kind"}
+    listing = listed(folder, file=file, images="images", **columns, split="train")
+    same(listing, {name: [f"one {n}", f"하나 {n}"] for n, name in enumerate(NAMES) if n})
+    assert groups_of(listing) == {"b.jpg": "1", "c.jpg": "2"}
+
+
+def test_groups_in_the_order_of_the_images(folder):
+    said = [{"en": f"emoji {number}", "ko": f"그림 {number}", "kind": 7 * number} for number in range(3)]
+    files = {"file": write(folder, "l.json.gz", json.dumps(said)), "images": "plain.npz", "caption": ["en", "ko"]}
+    listing = listed(folder, **files, group="kind")
+    assert [item.image.label for item in listing.items] == ["0", "7", "14"]
+    assert listing.items[2].captions == ("emoji 2", "그림 2")
+    with pytest.raises(DataError, match=r"no column 'sort'; it has 0 \(en\).*Set caption 1, caption 2 and group"):
+        listed(folder, **files, group="sort")
+
+
+def test_the_first_of_several_groups_counts_and_is_told(folder):
+    rows = [
+        ("a.jpg", "x", ""),
+        ("a.jpg", "y", "one"),
+        ("./a.jpg", "z", "two"),
+        ("b.jpg", "x", "one"),
+        ("b", "y", "one"),
+    ]
+    listing = listed(folder, file=write(folder, "t.csv", as_csv(rows)), images="images", group=2)
+    assert groups_of(listing) == {"a.jpg": "one", "b.jpg": "one"}
+    assert listing.notes == ["t.csv has several groups for 1 image, and the first counts (a.jpg)"]
+
+
+@pytest.mark.parametrize("name", ["names.json", "coco.json", "karpathy.json", "Flickr8k.token.txt"])
+def test_formats_without_groups_say_so(folder, name):
+    file = write(folder, name, FORMATS[name]())
+    with pytest.raises(ConfigError, match=rf"{name}: group = 'kind' is for a table or a \.json list of objects"):
+        listed(folder, file=file, images="images", group="kind")
+
+
+def test_lists_of_captions_alone_and_images_of_classes_take_no_groups(folder):
+    file = write(folder, "l.json", json.dumps([["one"], ["two"], ["three"]]))
+    with pytest.raises(ConfigError, match="this file has no groups; leave it out"):
+        listed(folder, file=file, images="plain.npz", group="kind")
+    (class_folder, _), *_ = write_classes(folder)
+    with pytest.raises(ConfigError, match="their captions are their classes; group = 'kind' is for a file of captions"):
+        listed(folder, file=class_folder, group="kind")
+    assert {item.image.label for item in listed(folder, file=class_folder).items} == {"cat", "dog"}
+
+
+@pytest.mark.parametrize("kind", [["one", "two"], {"x": 1}, True])
+def test_what_is_no_name_of_a_group_is_refused(folder, kind):
+    file = write(folder, "t.jsonl", json.dumps({"image": "a.jpg", "caption": "x", "kind": kind}) + "\n")
+    with pytest.raises(DataError, match=r"t\.jsonl line 1 holds \w+ .*; the name of one group is needed"):
+        listed(folder, file=file, images="images", group="kind")
+
+
 def test_karpathys_rest_of_val_is_trained_on(folder):
     files = {"file": write(folder, "k.json", json.dumps(karpathy())), "images": "images"}
     same(listed(folder, **files, split="train"), {name: SAID[name] for name in NAMES[:2]})
@@ -356,6 +443,7 @@ values = st.recursive(
             st.sampled_from(
                 [*NAMES, "images", "annotations", "image_id", "caption", "filename", "sentences", "raw", "id", "split"]
             )
+            | st.sampled_from(["image", "group"])
             | texts,
             inner,
             max_size=4,
@@ -366,17 +454,25 @@ values = st.recursive(
 
 
 def read_or_refused(folder, name, images):
-    try:
-        listing = listed(folder, file=name, images=images)
-    except DataError:
-        return
-    assert all(isinstance(text, str) for item in listing.items for text in item.captions)
+    for group in ("", "group", 2):
+        try:
+            listing = listed(folder, file=name, images=images, group=group)
+        except DataError:
+            continue
+        except ConfigError:
+            assert group != "", "only groups are refused: some formats have none"
+            continue
+        assert all(isinstance(text, str) for item in listing.items for text in item.captions)
+        for item in listing.items:
+            item.image.label.encode("utf-8")
 
 
 @few
 @given(values, st.sampled_from(["images", "pack.npz", "plain.npz"]))
 @example({"annotations": [{"image_id": [], "caption": 1}], "images": {}}, "images")
 @example({"images": [{"filename": "a\0b", "sentences": [{"tokens": 3}]}]}, "images")
+@example([{"image": "a.jpg", "caption": "x", "group": "\ud800"}], "images")
+@example([{"caption": 0, "group": []}, {}, [], None], "plain.npz")
 def test_any_json(folder, value, images):
     read_or_refused(folder, write(folder, "any.json", json.dumps(value)), images)
     read_or_refused(folder, write(folder, "any.jsonl", json.dumps(value) + "\n"), images)
