@@ -72,6 +72,7 @@ def evaluate(
         typer.echo(json.dumps(results, ensure_ascii=False, indent=1))
         return
     make_report = report_of(predictor.run.recipe.task)
+    legend: dict[str, None] = {}
     for label, scores in results.items():
         report = make_report(label, split if source is None else "files", scores)
         for line in report.lines:
@@ -84,6 +85,9 @@ def evaluate(
         for further in report.further:
             typer.echo()
             print_table(drawn(further.headings, further.rows))
+        legend |= dict.fromkeys(report.legend)
+    for line in legend:
+        say(line)
 
 
 def drawn(headings: Sequence[str], rows: Sequence[Sequence[str]], as_given: Collection[str] = ()) -> "Table":

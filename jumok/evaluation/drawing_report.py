@@ -20,6 +20,15 @@ SETS = {
     "drawings of other prompts": "drawings of other prompts",
 }
 
+LEGEND = (
+    "real images: the reader's own score; reconstructions: what the codes leave of them, the ceiling of drawings; drawings of "
+    "other prompts: the floor"
+)
+SCENE_LEGEND = (
+    "colour and form, order, withheld: of what the prompts say, that which was read; of the others also what was not asked "
+    "for counts as wrong"
+)
+
 
 def drawing_report(label: str, split: str, scores: Scores) -> ScoreReport:
     """Report what codes cost, what a reader finds in drawings, and whether these are copies."""
@@ -37,27 +46,19 @@ def drawing_report(label: str, split: str, scores: Scores) -> ScoreReport:
         lines += [f"  {counted(scores['drawings'], 'drawing')} ({how})", f"  {scores['reader_note']}"]
         return ScoreReport(tuple(lines), footnotes=(*_group_lines(scores), *_copy_lines(scores["copied"])))
     lines.append(f"  {counted(scores['drawings'], 'drawing')} ({how}), read by {scores['reader']}; right, per cent:")
-    notes = [
-        "  real images: the reader's own score; reconstructions: what the codes leave of them, the ceiling of drawings; drawings "
-        "of other prompts: the floor",
+    notes = (
         *_group_lines(scores),
         *_copy_lines(scores["copied"]),
         *_distance_lines(scores["reader"], scores["frechet"]),
-    ]
+    )
     read = scores["read"]
     if "right" in read["drawings"]:
         further = [_class_table(read)] if len(read["drawings"]["by_class"]) <= MOST_CLASSES else []
         table = ScoreTable(("", "right"), tuple((SETS[name], f"{found['right']:.1f}") for name, found in read.items()))
-        return ScoreReport(tuple(lines), table, tuple(notes), tuple(further))
-    notes.insert(
-        0,
-        "  colour and form, order, withheld: of what the prompts say, that which was read; of the others also what was not "
-        "asked for counts as wrong",
-    )
-    unreadable = read["drawings"]["unreadable"]
-    if unreadable:
-        notes.insert(0, f"  {counted(unreadable, 'drawing')} read as no sentence of the grammar")
-    return ScoreReport(tuple(lines), _scene_table(read), tuple(notes))
+        return ScoreReport(tuple(lines), table, notes, tuple(further), (LEGEND,))
+    if unreadable := read["drawings"]["unreadable"]:
+        notes = (f"  {counted(unreadable, 'drawing')} read as no sentence of the grammar", *notes)
+    return ScoreReport(tuple(lines), _scene_table(read), notes, legend=(LEGEND, SCENE_LEGEND))
 
 
 def _scene_table(read: Scores) -> ScoreTable:

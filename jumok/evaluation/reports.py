@@ -25,12 +25,16 @@ class ScoreTable:
 
 @dataclass(frozen=True)
 class ScoreReport:
-    """The scores of one corpus: lines, then a table where there is one, then lines about it, then further tables."""
+    """The scores of one corpus: lines, then a table where there is one, then lines about it, then further tables.
+
+    legend says how to read them: once for all corpora, at the end.
+    """
 
     lines: tuple[str, ...]
     table: ScoreTable | None = None
     footnotes: tuple[str, ...] = ()
     further: tuple[ScoreTable, ...] = ()
+    legend: tuple[str, ...] = ()
 
 
 def translation_report(label: str, split: str, scores: Scores) -> ScoreReport:
