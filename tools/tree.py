@@ -45,6 +45,7 @@ TOLD = {
     "jumok/recipes": "recipes by name, one .toml each",
     "jumok/shipped": "trained models that come with the package, one folder each",
     "jumok/shipped/shapes-captioner": "shapes: one run, float16, with its card",
+    "jumok/shipped/shapes-drawer": "shapes-drawer: one run, float16, its image codes in eight bits, with its card",
     "jumok/shipped/translator": "ko-en, en-ko, fr-en and en-fr: one run, float16, with its card",
     "tests": "mirrors jumok/; the first line of a test file says what it promises",
     "tests/battery": "every model through the same properties",
@@ -52,7 +53,10 @@ TOLD = {
     "tools": "scripts for maintainers",
 }
 # One line stands for all files inside.
-WHOLE = {"benchmarks/results", "docs/figures", "jumok/shipped/shapes-captioner", "jumok/shipped/translator"}
+WHOLE = {
+    "benchmarks/results", "docs/figures",
+    "jumok/shipped/shapes-captioner", "jumok/shipped/shapes-drawer", "jumok/shipped/translator",
+}  # fmt: skip
 LEFT_OUT = {"__init__.py", "py.typed", "__pycache__"}
 
 
