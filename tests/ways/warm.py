@@ -12,13 +12,15 @@ import sys
 
 def serve(address: str) -> None:
     """Answer one command after another, each in a process of its own."""
-    import pkgutil
+    from importlib import import_module
+    from pkgutil import walk_packages
 
     import jumok
 
-    for module in pkgutil.walk_packages(jumok.__path__, "jumok."):
+    import_module("torch._dynamo")  # torch's optimizers import it at their first step
+    for module in walk_packages(jumok.__path__, "jumok."):
         if module.name != "jumok.__main__":
-            __import__(module.name)
+            import_module(module.name)
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(address)
         listener.listen()
