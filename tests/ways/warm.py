@@ -21,6 +21,7 @@ def serve(address: str) -> None:
     for module in walk_packages(jumok.__path__, "jumok."):
         if module.name != "jumok.__main__":
             import_module(module.name)
+    jumok.training.trial.LONGEST = 0.02  # seconds that `check` times steps
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(address)
         listener.listen()
