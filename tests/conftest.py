@@ -23,12 +23,13 @@ def one_thread() -> None:
 
 @pytest.fixture(autouse=True, scope="session")
 def own_cache(tmp_path_factory) -> None:
-    """Keep the tests out of the user's cache and data."""
+    """Keep the tests out of the user's cache and data; the workers of xdist share a cache."""
     from jumok.native import build
 
-    root = tmp_path_factory.mktemp("home")
+    root = tmp_path_factory.getbasetemp()
+    root = root.parent if "PYTEST_XDIST_WORKER" in os.environ else root
     os.environ["JUMOK_CACHE"] = str(root / "cache")
-    os.environ["JUMOK_DATA_HOME"] = str(root / "data")
+    os.environ["JUMOK_DATA_HOME"] = str(tmp_path_factory.mktemp("home") / "data")
     os.environ.pop("JUMOK_DATA", None)
     build.kernels.cache_clear()  # compiled into this cache now, not by the first process that a test starts and perhaps kills
     build.kernels()
@@ -36,12 +37,13 @@ def own_cache(tmp_path_factory) -> None:
 
 @pytest.fixture(autouse=True, scope="session")
 def short_measurements() -> Iterator[None]:
-    """Time steps for a moment, not for seconds; leave out METEOR, whose Java program takes seconds to start.
+    """Time steps for a moment, not for seconds; seek the constant caption among few; leave out METEOR's Java program.
 
     tests/training/test_trial.py takes the time that a trial needs, and tests/evaluation/test_meteor.py asks METEOR.
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("jumok.training.trial.LONGEST", 0.02)
+        patch.setattr("jumok.evaluation.caption_floors.CANDIDATES", 5)
         patch.setattr("jumok.predictors.captioner.can_run_meteor", lambda: False)
         yield
 
