@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 import jumok
-from jumok.api import ShippedCaptioner, ShippedTranslator, prepare_job
+from jumok.api import ShippedCaptioner, ShippedDrawer, ShippedTranslator, prepare_job
 from jumok.catalogue import SHIPPED
 from jumok.errors import ConfigError
 from jumok.runs.run import Run, load_recipe
@@ -181,7 +181,7 @@ def test_the_device_that_is_missing_is_the_callers(copy_run):  # noqa: F811
 
 
 def test_the_shipped_names_are_those_of_the_type():
-    assert {*ShippedTranslator.__args__, *ShippedCaptioner.__args__} == set(SHIPPED)
+    assert {*ShippedTranslator.__args__, *ShippedCaptioner.__args__, *ShippedDrawer.__args__} == set(SHIPPED)
 
 
 # --- pickling and printing

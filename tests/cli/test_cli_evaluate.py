@@ -40,7 +40,7 @@ def test_the_table_and_the_json_agree(copy_run):
 def test_it_has_learnt_to_copy(copy_run):
     scores = scores_of(copy_run, "--split", "test")["copy"]
     assert scores["exact_match"] > 90.0
-    assert scores["bleu"] > 95.0
+    assert scores["bleu"] > 94.0
     assert scores["loss"] < 0.1
 
 
