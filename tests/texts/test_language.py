@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from cli.conftest import EACH
 from typer.testing import CliRunner
 
 from jumok.cli.main import app, take_language
@@ -16,12 +17,11 @@ from jumok.texts import language
 HANGUL = re.compile("[가-힣]")
 
 
-def jumok(*arguments, check=None, code=None, stdin="", **variables):
+def jumok(*arguments, check=None, program=("-m", "jumok"), **variables):
     """Run the command line in a process of its own, with these variables of the environment only."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("LC_", "LANG", "JUMOK_LANG"))}
     done = subprocess.run(
-        [sys.executable, *(["-c", code] if code else ["-m", "jumok"]), *arguments],
-        input=stdin.encode(),
+        [sys.executable, *program, *arguments],
         capture_output=True,
         env=kept | {"TERMINAL_WIDTH": "200"} | variables,
         check=False,
@@ -113,23 +113,13 @@ ERRORS = [
     (["evaluate", "ko-en", "--beam", "x"], "'--beam'의 값이 잘못되었습니다: 정수여야 합니다."),
     (["translate", "nosuch", "hi"], "내장 모델: ko-en, en-ko, fr-en, en-fr, shapes-captioner, shapes"),
 ]  # fmt: skip
-EACH = """
-import json, sys
-from jumok.cli.main import main
-for arguments in json.load(sys.stdin):
-    sys.argv = ["jumok", *arguments]
-    try:
-        main()
-    except SystemExit as leaving:
-        print("exit", leaving.code, file=sys.stderr)
-"""
 
 
 @pytest.fixture(scope="module")
 def told():
     """Return what each wrong command tells in Korean: one process for all of them, which reads torch once."""
-    done = jumok(code=EACH, stdin=json.dumps([arguments for arguments, _ in ERRORS]), LANG="ko_KR.UTF-8", check=0)
-    return done[1].split("exit 2\n")
+    commands = json.dumps([arguments for arguments, _ in ERRORS])
+    return jumok(commands, program=["-c", EACH], LANG="ko_KR.UTF-8", check=0)[1].split("exit 2\n")
 
 
 @pytest.mark.parametrize("number", range(len(ERRORS)), ids=[" ".join(arguments) for arguments, _ in ERRORS])
