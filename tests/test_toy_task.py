@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from cli.conftest import EACH
 from toy_task import COUNTING
 from toy_task.command import count
 from typer.testing import CliRunner
@@ -69,15 +70,18 @@ def test_it_needs_no_edit_where_a_recipe_names_it(tmp_path):
     (tmp_path / "own" / "counting.toml").write_text(text.replace('"counter"', '"toy_task.model:Counter"'))
     run = str(tmp_path / "counting")
 
-    def jumok(*words):
-        done = subprocess.run([sys.executable, "-m", "jumok", *words], cwd=tmp_path, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
+    def jumok(*commands):
+        """Type commands in a new process, one after another."""
+        typed = [sys.executable, "-c", EACH, json.dumps(commands)]
+        done = subprocess.run(typed, cwd=tmp_path, capture_output=True, text=True)
+        assert done.stderr.count("exit 0\n") == len(commands), done.stderr
         return done.stdout
 
-    trained = jumok("train", "own/counting.toml", "--out", run, "--set", "training.steps=200")
+    trained = jumok(["train", "own/counting.toml", "--out", run, "--set", "training.steps=600"])
     assert f"Score it:  jumok evaluate {run}" in trained
-    jumok("train", "own/counting.toml", "--out", run, "--resume", "--set", "training.steps=600")
-    assert "off by 0.0" in jumok("evaluate", run, "--split", "test")
+    resume = ["train", "own/counting.toml", "--out", run, "--resume", "--set", "training.steps=601"]
+    assert "off by 0.0" in jumok(["evaluate", run, "--split", "test"], resume)
+    assert (tmp_path / "counting/last").resolve().name == "step-601"
 
 
 def test_it_took_eight_files_of_which_two_exist():

@@ -190,9 +190,11 @@ def test_one_batch_can_be_learnt_by_heart(case):
     for _ in range(150):
         optimizer.zero_grad()
         loss = loss_of(model, batch) / int(batch.target_mask.sum())
+        if loss < 0.1:
+            return
         loss.backward()
         optimizer.step()
-    assert loss < 0.1
+    pytest.fail(f"a loss of {loss:.3f} after 150 steps")
 
 
 def test_gradients_of_parts_add_up_to_the_gradient_of_the_whole(case, model):

@@ -163,7 +163,9 @@ def test_every_parameter_gets_a_gradient_and_one_batch_can_be_learnt_by_heart(va
             missing = [name for name, parameter in model.named_parameters() if parameter.grad is None]
             assert not missing
         optimizer.step()
-    assert float(total.detach()) / int(mask.sum()) < 0.1
+        if float(total.detach()) / int(mask.sum()) < 0.1:
+            return
+    pytest.fail(f"a loss of {float(total.detach()) / int(mask.sum()):.3f} after 150 steps")
 
 
 def test_saved_and_loaded_weights_say_the_same(variant, model, tmp_path):

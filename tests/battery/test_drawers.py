@@ -222,9 +222,11 @@ def test_one_batch_can_be_learnt_by_heart(case):
     for _ in range(150):
         optimizer.zero_grad()
         loss = loss_of(model, batch)
+        if loss / (batch.codes.numel() + int(batch.text_mask[:, 1:].sum())) < 0.1:
+            return
         loss.backward()
         optimizer.step()
-    assert loss / (batch.codes.numel() + int(batch.text_mask[:, 1:].sum())) < 0.1
+    pytest.fail(f"a loss of {loss:.3f} after 150 steps")
 
 
 def test_saved_and_loaded_weights_draw_the_same(case, model, tmp_path):

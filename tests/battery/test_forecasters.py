@@ -180,11 +180,14 @@ def test_one_batch_is_learnt_by_heart(variant):
         return float((found - batch.future[:, None]).abs().mean(dim=(2, 3)).amin(dim=1).mean())
 
     before = error()
-    for _ in range(80):
-        optimizer.zero_grad()
-        loss_of(model, batch).backward()
-        optimizer.step()
-    assert error() < (0.6 if model.config.feedback else 0.3) * before
+    for _ in range(8):
+        for _ in range(10):
+            optimizer.zero_grad()
+            loss_of(model, batch).backward()
+            optimizer.step()
+        if error() < (0.6 if model.config.feedback else 0.3) * before:
+            return
+    pytest.fail(f"an error of {error():.3f} after 80 steps, {before:.3f} before them")
 
 
 def test_observing_changes_nothing_and_shows_attention(model):

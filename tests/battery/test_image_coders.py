@@ -113,13 +113,17 @@ def test_one_batch_can_be_learnt_by_heart(case):
     images = images_for(model, 4)
     model.begin(images)
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
-    for _ in range(150):
-        optimizer.zero_grad()
-        found = model.recode(images)
-        (F.mse_loss(found.images, images) + found.loss / found.codes.numel()).backward()
-        optimizer.step()
-    left = F.mse_loss(model.eval().recode(images).images, images) / images.var()
-    assert left < 0.1, "of the variance"
+    for _ in range(5):
+        for _ in range(30):
+            optimizer.zero_grad()
+            found = model.recode(images)
+            (F.mse_loss(found.images, images) + found.loss / found.codes.numel()).backward()
+            optimizer.step()
+        left = F.mse_loss(model.eval().recode(images).images, images) / images.var()
+        if left < 0.1:
+            return
+        model.train()
+    pytest.fail(f"{left:.2f} of the variance is left after 150 steps")
 
 
 def test_saved_and_loaded_weights_say_the_same(case, model, tmp_path):

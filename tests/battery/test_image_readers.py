@@ -106,6 +106,8 @@ def test_one_batch_is_learnt_by_heart(case):
     for _ in range(60):
         optimizer.zero_grad()
         loss = loss_of(model, batch)
+        if loss < 0.1:
+            break
         loss.backward()
         optimizer.step()
     assert loss < 0.3

@@ -180,8 +180,12 @@ def allows(schema: dict, value: object, root: dict) -> bool:
     return True
 
 
-def test_the_schema_allows_a_recipe_and_nothing_misspelt():
-    schema = json.loads(jumok("schema").out)
+@pytest.fixture(scope="module")
+def schema():
+    return json.loads(jumok("schema").out)
+
+
+def test_the_schema_allows_a_recipe_and_nothing_misspelt(schema):
     assert schema["$schema"].startswith("https://json-schema.org/")
     listed = tomllib.loads(SMALL_RECIPE.replace("{ source", "[{ source").replace('s" }', 's" }]'))
     assert allows(schema, listed, schema)
@@ -194,8 +198,7 @@ def test_the_schema_allows_a_recipe_and_nothing_misspelt():
 
 
 @pytest.mark.parametrize("name", shipped_recipes())
-def test_the_schema_knows_every_key_of_a_shipped_recipe(name):
-    schema = json.loads(jumok("schema").out)
+def test_the_schema_knows_every_key_of_a_shipped_recipe(name, schema):
     recipe = tomllib.loads(shipped_recipes()[name].read_text(encoding="utf-8"))
     for section, table in recipe.items():
         if isinstance(table, dict):
@@ -207,8 +210,7 @@ def test_the_schema_knows_every_key_of_a_shipped_recipe(name):
 
 
 @pytest.mark.parametrize("name", shipped_recipes())
-def test_the_schema_allows_every_shipped_recipe(name):
-    schema = json.loads(jumok("schema").out)
+def test_the_schema_allows_every_shipped_recipe(name, schema):
     recipe = tomllib.loads(shipped_recipes()[name].read_text(encoding="utf-8"))
     assert allows(schema, recipe, schema)
 

@@ -5,7 +5,7 @@ import re
 import pytest
 import torch
 from lens.caption_examples import caption, noisy_image
-from lens.test_page import browser, choose, pytestmark, visit  # noqa: F401 - fixtures, and when to skip
+from lens.test_page import choose
 from lens.test_texts import words_of
 
 from jumok.lens.caption_page import make_caption_page
@@ -61,7 +61,7 @@ def veil(tab):
     return torch.tensor(data).view(*size, 4)[..., 3] / 255
 
 
-def test_pointing_at_a_word_lights_the_places_it_looked_at(visit, attend):  # noqa: F811
+def test_pointing_at_a_word_lights_the_places_it_looked_at(visit, attend):
     tab, weights = visit(attend.page(), reduced_motion="reduce"), in_words(attend)
     assert tab.locator("#caption .letters").all_inner_texts() == WORDS
     assert cells_of(tab) is None, "at rest the image is plain"
@@ -80,7 +80,7 @@ def test_pointing_at_a_word_lights_the_places_it_looked_at(visit, attend):  # no
     assert cells_of(tab) is None
 
 
-def test_pointing_at_a_place_lights_the_words_that_looked_there(visit, attend):  # noqa: F811
+def test_pointing_at_a_place_lights_the_words_that_looked_there(visit, attend):
     tab, weights = visit(attend.page()), in_words(attend)
     for number in (0, 7, 14):
         cell(tab, number).hover()
@@ -96,7 +96,7 @@ def test_pointing_at_a_place_lights_the_words_that_looked_there(visit, attend): 
     assert tab.locator("#caption .word[data-weight]").count() == 0
 
 
-def test_words_and_places_can_be_pinned_and_walked_over(visit, attend):  # noqa: F811
+def test_words_and_places_can_be_pinned_and_walked_over(visit, attend):
     tab, weights = visit(attend.page()), in_words(attend)
     for key, place in (("ArrowRight", 0), ("ArrowRight", 1), ("End", 4), ("ArrowLeft", 3), ("Home", 0)):
         tab.keyboard.press(key)
@@ -120,7 +120,7 @@ def test_words_and_places_can_be_pinned_and_walked_over(visit, attend):  # noqa:
     assert tab.locator("#patches [aria-selected=true]").count() == 0
 
 
-def test_subwords_layers_and_heads(visit, transformer):  # noqa: F811
+def test_subwords_layers_and_heads(visit, transformer):
     tab, maps = visit(transformer.page()), transformer.record.of_kind("cross")
     word(tab, 2).hover()
     assert cells_of(tab) == close(in_words(transformer)[2])
@@ -140,7 +140,7 @@ def test_subwords_layers_and_heads(visit, transformer):  # noqa: F811
     assert cells_of(tab) == close(maps[0].weights[2, 0])
 
 
-def test_words_that_look_back_at_words(visit, transformer):  # noqa: F811
+def test_words_that_look_back_at_words(visit, transformer):
     tab = visit(transformer.page())
     choose(tab, "kind", "decoder")
     assert tab.locator("#caption").is_hidden()
@@ -156,7 +156,7 @@ def test_words_that_look_back_at_words(visit, transformer):  # noqa: F811
     assert tab.locator("#panel-strip .word-panel").count() == 4
 
 
-def test_every_word_has_its_own_image(visit, attend):  # noqa: F811
+def test_every_word_has_its_own_image(visit, attend):
     tab, weights = visit(attend.page()), in_words(attend)
     panels = tab.locator("#panel-strip .word-panel")
     assert panels.all_inner_texts() == WORDS[:-1], "the end is no word"
@@ -168,7 +168,7 @@ def test_every_word_has_its_own_image(visit, attend):  # noqa: F811
     assert panels.nth(1).get_attribute("aria-pressed") == "true"
 
 
-def test_rivals_and_the_searchs_other_captions(visit, transformer):  # noqa: F811
+def test_rivals_and_the_searchs_other_captions(visit, transformer):
     tab = visit(transformer.page())
     word(tab, 0).hover()
     rows = [row.inner_text().split("\n") for row in tab.locator("#pointed .rivals li").all()]
@@ -192,7 +192,7 @@ def test_rivals_and_the_searchs_other_captions(visit, transformer):  # noqa: F81
     assert cells_of(tab) == close(in_words(transformer)[1])
 
 
-def test_the_caption_is_written_word_by_word(visit, attend):  # noqa: F811
+def test_the_caption_is_written_word_by_word(visit, attend):
     tab, weights = visit(attend.page(), reduced_motion="reduce"), in_words(attend)
     for number in range(3):
         tab.click("#play")
@@ -204,7 +204,7 @@ def test_the_caption_is_written_word_by_word(visit, attend):  # noqa: F811
     assert tab.locator("#caption .unwritten").count() == 0
 
 
-def test_cells_or_smooth_light_or_heat(visit, attend):  # noqa: F811
+def test_cells_or_smooth_light_or_heat(visit, attend):
     tab, weights = visit(attend.page(), reduced_motion="reduce"), in_words(attend)
     choose(tab, "drawn", "cells")
     word(tab, 1).hover()
@@ -219,7 +219,7 @@ def test_cells_or_smooth_light_or_heat(visit, attend):  # noqa: F811
     assert float(veil(dark).max()) == pytest.approx(0.82, abs=0.02)
 
 
-def test_several_captioners_on_one_image(visit, attend, transformer):  # noqa: F811
+def test_several_captioners_on_one_image(visit, attend, transformer):
     tell = caption(maps=False)
     tab = visit(make_caption_page([transformer.view("trans"), attend.view("attend"), tell.view("tell")]))
     cards = tab.locator(".card")
@@ -238,13 +238,13 @@ def test_several_captioners_on_one_image(visit, attend, transformer):  # noqa: F
     assert cells_of(tab) in (None, [])
 
 
-def test_a_warning_stands_above_words_that_look_alike(visit, attend):  # noqa: F811
+def test_a_warning_stands_above_words_that_look_alike(visit, attend):
     assert visit(caption(constant=True).page()).locator("#warning").inner_text() == LOOKS_ALIKE
     assert visit(attend.page()).locator("#warning").is_hidden()
 
 
 @pytest.mark.parametrize("tabs", [("strip", "heads", "answers")])
-def test_the_button_changes_every_word(visit, transformer, tabs):  # noqa: F811
+def test_the_button_changes_every_word(visit, transformer, tabs):
     tab = visit(transformer.page(lang="en"))
     tab.click("#language")
     for name in tabs:
@@ -257,7 +257,7 @@ def test_the_button_changes_every_word(visit, transformer, tabs):  # noqa: F811
 
 @pytest.mark.parametrize("width", [390, 1280])
 @pytest.mark.parametrize("lang", ["en", "ko"])
-def test_nothing_scrolls_sideways(visit, transformer, attend, lang, width):  # noqa: F811
+def test_nothing_scrolls_sideways(visit, transformer, attend, lang, width):
     views = [transformer.view("a"), attend.view("b")]
     tab = visit(make_caption_page(views, lang=lang), viewport={"width": width, "height": 800})
     for name in ("compare", "strip", "heads", "answers"):
@@ -265,7 +265,7 @@ def test_nothing_scrolls_sideways(visit, transformer, attend, lang, width):  # n
         assert tab.evaluate("document.documentElement.scrollWidth") <= width, name
 
 
-def test_every_control_has_a_name(visit, transformer):  # noqa: F811
+def test_every_control_has_a_name(visit, transformer):
     tab = visit(transformer.page())
     named = "button:visible, input:visible, [role=grid], [role=gridcell], [role=listbox]:visible, [role=option]:visible"
     for one in tab.locator(named).all():
@@ -273,7 +273,7 @@ def test_every_control_has_a_name(visit, transformer):  # noqa: F811
     assert tab.locator("#patches [role=grid]").get_attribute("aria-label")
 
 
-def test_figures_are_saved(visit, transformer):  # noqa: F811
+def test_figures_are_saved(visit, transformer):
     tab = visit(transformer.page(), reduced_motion="reduce")
     word(tab, 1).click()
     for button, name in (("#image-png", "attention-image.png"), ("#save-svg", "attention-strip.svg")):

@@ -3,7 +3,6 @@
 import pytest
 import torch
 from lens.test_film import caption_frame
-from lens.test_page import browser, pytestmark, visit  # noqa: F401 - fixtures, and when to skip
 
 from jumok.lens.film import Film
 from jumok.lens.film_page import make_film_page
@@ -23,7 +22,7 @@ def words_of(frame):
     return torch.stack([weights[0], weights[1], weights[2:4].mean(dim=0), weights[4]])
 
 
-def test_each_step_has_its_own_maps(visit, made):  # noqa: F811
+def test_each_step_has_its_own_maps(visit, made):
     tab = visit(made, reduced_motion="reduce")
     tab.locator("#frame").press("Home")
     for frame in FRAMES:
@@ -42,7 +41,7 @@ def test_each_step_has_its_own_maps(visit, made):  # noqa: F811
     assert lit == pytest.approx(words_of(FRAMES[0])[1].tolist(), abs=1e-4), "a pinned word is followed through the film"
 
 
-def test_charts_of_scores_and_of_words_apart(visit, made):  # noqa: F811
+def test_charts_of_scores_and_of_words_apart(visit, made):
     tab = visit(made)
     points = tab.locator("[data-chart='CIDEr-D'] circle[data-step]").evaluate_all(
         "all => all.map((one) => one.dataset.value)"
@@ -55,7 +54,7 @@ def test_charts_of_scores_and_of_words_apart(visit, made):  # noqa: F811
     assert tab.locator("[data-chart=end]").count() == 0, "an image has no end token"
 
 
-def test_korean_a_phone_and_dark(visit, made):  # noqa: F811
+def test_korean_a_phone_and_dark(visit, made):
     tab = visit(made, color_scheme="dark", viewport={"width": 360, "height": 740}, has_touch=True, is_mobile=True)
     tab.click("#language")
     assert tab.locator("#step").inner_text() == "3스텝"

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from lens.test_html import read
-from lens.test_page import browser, pytestmark, visit  # noqa: F401 - fixtures, and when to skip
 from PIL import Image
 
 from jumok.lens.code_map import code_colours, code_map, digits_of
@@ -69,7 +68,7 @@ def lit(tab, name):
     )
 
 
-def test_pointing_at_a_code_shows_where_else_it_is(visit):  # noqa: F811
+def test_pointing_at_a_code_shows_where_else_it_is(visit):
     tab = visit(make_codes_page([view(), view(source="b.png", codes=np.full((2, 3), 7))]))
     assert tab.locator("#reference").inner_text() == "PSNR 21.5 dB · SSIM 0.750 · 4 of 60 codes"
     assert "Point at a cell" in tab.locator("#pointed").inner_text()
@@ -87,7 +86,7 @@ def test_pointing_at_a_code_shows_where_else_it_is(visit):  # noqa: F811
     assert lit(tab, "same") == [1, 2, 3, 4, 5]
 
 
-def test_keys_walk_over_the_codes_and_pin_one(visit):  # noqa: F811
+def test_keys_walk_over_the_codes_and_pin_one(visit):
     tab = visit(make_codes_page([view()]))
     tab.locator("#images .patch").first.focus()
     for key, place in (
@@ -108,7 +107,7 @@ def test_keys_walk_over_the_codes_and_pin_one(visit):  # noqa: F811
     assert lit(tab, "pinned") == []
 
 
-def test_the_page_speaks_korean(visit):  # noqa: F811
+def test_the_page_speaks_korean(visit):
     tab = visit(make_codes_page([view()], lang="ko"))
     assert tab.locator("#answer").inner_text() == "코드 2 × 3"
     assert tab.locator("figcaption").all_inner_texts()[1] == "코드가 말하는 이미지"

@@ -4,7 +4,7 @@ import re
 
 import pytest
 from lens.drawing_examples import GRID, WORDS, drawing
-from lens.test_page import browser, choose, pytestmark, visit  # noqa: F401 - fixtures, and when to skip
+from lens.test_page import choose
 from lens.test_texts import words_of
 
 from jumok.lens.drawing_page import make_drawing_page
@@ -48,7 +48,7 @@ def close(values):
     return pytest.approx(values.tolist(), abs=1e-6)
 
 
-def test_at_rest_the_drawing_is_plain_and_words_have_their_shares(visit, found):  # noqa: F811
+def test_at_rest_the_drawing_is_plain_and_words_have_their_shares(visit, found):
     tab, mean = visit(found.page()), looked_at(found).mean(dim=0)
     assert tab.locator("#caption .letters").all_inner_texts() == WORDS
     assert cells_of(tab) is None
@@ -62,7 +62,7 @@ def test_at_rest_the_drawing_is_plain_and_words_have_their_shares(visit, found):
     assert "was given" in visit(drawing(given=True).page()).locator("#remark").inner_text()
 
 
-def test_pointing_at_a_cell_lights_words_and_earlier_cells(visit, found):  # noqa: F811
+def test_pointing_at_a_cell_lights_words_and_earlier_cells(visit, found):
     tab, whole = visit(found.page()), looked_at(found)
     for number in (1, 7, CELLS - 1):
         cell(tab, number).hover()
@@ -84,7 +84,7 @@ def test_pointing_at_a_cell_lights_words_and_earlier_cells(visit, found):  # noq
     assert "No cell was drawn before" in tab.locator("#scale").inner_text()
 
 
-def test_pointing_at_a_word_lights_the_cells_that_looked_at_it(visit, found):  # noqa: F811
+def test_pointing_at_a_word_lights_the_cells_that_looked_at_it(visit, found):
     tab, whole = visit(found.page()), looked_at(found)
     for number in (0, 3, 4, 6):
         word(tab, number).hover()
@@ -101,7 +101,7 @@ def test_pointing_at_a_word_lights_the_cells_that_looked_at_it(visit, found):  #
     assert cells_of(tab) is None
 
 
-def test_a_cell_also_tells_which_later_cells_looked_at_it(visit, found):  # noqa: F811
+def test_a_cell_also_tells_which_later_cells_looked_at_it(visit, found):
     tab, whole = visit(found.page()), looked_at(found)
     choose(tab, "cell", "key")
     cell(tab, 4).hover()
@@ -113,7 +113,7 @@ def test_a_cell_also_tells_which_later_cells_looked_at_it(visit, found):  # noqa
     assert cells_of(tab) == close(whole[:, FIRST + 4]), "nothing comes after the last cell: the pin stays"
 
 
-def test_layers_and_heads(visit, found):  # noqa: F811
+def test_layers_and_heads(visit, found):
     tab = visit(found.page())
     choose(tab, "layer", 2)
     choose(tab, "head", 1)
@@ -131,7 +131,7 @@ def test_layers_and_heads(visit, found):  # noqa: F811
     assert cells_of(tab) == close(looked_at(found, layer=1, head=3)[:, 2])
 
 
-def test_the_drawing_grows_cell_by_cell(visit, found):  # noqa: F811
+def test_the_drawing_grows_cell_by_cell(visit, found):
     tab, whole = visit(found.page(), reduced_motion="reduce"), looked_at(found)
     assert tab.locator("#patches .undrawn").count() == 0
     for number in range(3):
@@ -147,7 +147,7 @@ def test_the_drawing_grows_cell_by_cell(visit, found):  # noqa: F811
     assert tab.locator("#patches .undrawn").count() == 0
 
 
-def test_the_film_plays_by_itself(visit, found):  # noqa: F811
+def test_the_film_plays_by_itself(visit, found):
     tab = visit(found.page())
     tab.click("#play")
     tab.wait_for_function("document.querySelectorAll('#patches .undrawn').length < 12")
@@ -158,7 +158,7 @@ def test_the_film_plays_by_itself(visit, found):  # noqa: F811
     assert tab.locator("#patches .undrawn").count() == left
 
 
-def test_keys_walk_over_cells_and_words(visit, found):  # noqa: F811
+def test_keys_walk_over_cells_and_words(visit, found):
     tab, whole = visit(found.page()), looked_at(found)
     for key, place in (("ArrowDown", 0), ("ArrowDown", 5), ("ArrowRight", 6), ("End", 9), ("ArrowUp", 4)):
         tab.keyboard.press(key)
@@ -178,7 +178,7 @@ def test_keys_walk_over_cells_and_words(visit, found):  # noqa: F811
     assert tab.locator("#patches [aria-selected=true]").count() == 0, "one pin at a time"
 
 
-def test_numbers_stand_in_cells_on_request(visit, found):  # noqa: F811
+def test_numbers_stand_in_cells_on_request(visit, found):
     tab = visit(found.page())
     assert tab.locator(".in-cell").count() == 0
     choose(tab, "numbers", "code")
@@ -188,7 +188,7 @@ def test_numbers_stand_in_cells_on_request(visit, found):  # noqa: F811
     assert [int(text) for text in tab.locator(".in-cell").all_inner_texts()] == pytest.approx(shares, abs=1)
 
 
-def test_every_word_has_its_own_image(visit, found):  # noqa: F811
+def test_every_word_has_its_own_image(visit, found):
     tab, whole = visit(found.page()), looked_at(found)
     panels = tab.locator("#panel-strip .word-panel")
     assert panels.all_inner_texts() == WORDS[1:5], "marks are no words"
@@ -200,7 +200,7 @@ def test_every_word_has_its_own_image(visit, found):  # noqa: F811
     assert panels.nth(1).get_attribute("aria-pressed") == "true"
 
 
-def test_several_runs_on_one_page(visit, found):  # noqa: F811
+def test_several_runs_on_one_page(visit, found):
     other = drawing(seed=2, layers=1, heads=2)
     tab = visit(make_drawing_page([found, other]))
     choose(tab, "layer", 2)
@@ -211,7 +211,7 @@ def test_several_runs_on_one_page(visit, found):  # noqa: F811
 
 @pytest.mark.parametrize("lang", ["en", "ko"])
 @pytest.mark.parametrize("width", [390, 1280])
-def test_nothing_scrolls_sideways(visit, found, lang, width):  # noqa: F811
+def test_nothing_scrolls_sideways(visit, found, lang, width):
     tab = visit(found.page(lang=lang), viewport={"width": width, "height": 800}, color_scheme="dark")
     cell(tab, 9).hover()
     for name in ("strip", "heads"):
@@ -219,7 +219,7 @@ def test_nothing_scrolls_sideways(visit, found, lang, width):  # noqa: F811
         assert tab.evaluate("document.documentElement.scrollWidth") <= width, name
 
 
-def test_touch_pins_a_cell(visit, found):  # noqa: F811
+def test_touch_pins_a_cell(visit, found):
     tab = visit(found.page(), viewport={"width": 390, "height": 800}, has_touch=True, is_mobile=True)
     cell(tab, 8).tap()
     assert words_lit(tab) == close(looked_at(found)[8, :FIRST])
@@ -227,7 +227,7 @@ def test_touch_pins_a_cell(visit, found):  # noqa: F811
     assert cells_of(tab) == close(looked_at(found)[:, 2])
 
 
-def test_the_button_changes_every_word(visit, found):  # noqa: F811
+def test_the_button_changes_every_word(visit, found):
     tab = visit(found.page(lang="en"))
     tab.click("#language")
     for name in ("strip", "heads"):
@@ -239,7 +239,7 @@ def test_the_button_changes_every_word(visit, found):  # noqa: F811
             assert not left, name
 
 
-def test_every_control_has_a_name_and_figures_are_saved(visit, found):  # noqa: F811
+def test_every_control_has_a_name_and_figures_are_saved(visit, found):
     tab = visit(found.page(), reduced_motion="reduce")
     named = "button:visible, input:visible, [role=grid], [role=gridcell], [role=listbox]:visible, [role=option]:visible"
     for one in tab.locator(named).all():

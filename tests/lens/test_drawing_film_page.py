@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import torch
 from lens.drawing_examples import GRID
-from lens.test_page import browser, pytestmark, visit  # noqa: F401 - fixtures, and when to skip
 
 from jumok.inspection.data_url import as_data_url
 from jumok.inspection.film import Frame, Shot
@@ -41,7 +40,7 @@ def made():
     return make_film_page(Film(FRAMES, {2: {"loss": 2.0}, 3: {"loss": 1.0}}), name="drawer")
 
 
-def test_each_step_has_its_own_drawing_and_maps(visit, made):  # noqa: F811
+def test_each_step_has_its_own_drawing_and_maps(visit, made):
     tab = visit(made, reduced_motion="reduce")
     assert tab.locator("#answer").inner_text() == "a red circle"
     tab.locator("#frame").press("Home")
@@ -58,7 +57,7 @@ def test_each_step_has_its_own_drawing_and_maps(visit, made):  # noqa: F811
     assert tab.locator("#strip .word-panel").all_inner_texts() == ["a", "red", "circle"]
 
 
-def test_charts_tell_how_much_cells_look_at_words(visit, made):  # noqa: F811
+def test_charts_tell_how_much_cells_look_at_words(visit, made):
     tab = visit(made)
 
     def chart(name):
@@ -71,7 +70,7 @@ def test_charts_tell_how_much_cells_look_at_words(visit, made):  # noqa: F811
     assert len(chart("apart")) == 3
 
 
-def test_korean_a_phone_and_dark(visit, made):  # noqa: F811
+def test_korean_a_phone_and_dark(visit, made):
     tab = visit(made, color_scheme="dark", viewport={"width": 360, "height": 740}, has_touch=True, is_mobile=True)
     tab.click("#language")
     assert tab.locator("#step").inner_text() == "3스텝"

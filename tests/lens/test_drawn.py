@@ -1,8 +1,6 @@
 """Drawings shown: blocks for a terminal, a sheet, and the page in a real browser."""
 
 import numpy as np
-from lens.test_page import browser, visit  # noqa: F401 - fixtures
-from lens.test_page import pytestmark as needs_chromium
 from rich.cells import cell_len
 
 from jumok.lens.contact_sheet import contact_sheet, in_square
@@ -55,8 +53,7 @@ def test_a_sheet_is_nearly_square_and_repeats_pixels():
     assert (sheet[-14 * 10 :, -14 * 10 :] == 255).all(), "where there is no drawing there is paper"
 
 
-@needs_chromium
-def test_the_page_shows_sharp_images_with_words(visit):  # noqa: F811
+def test_the_page_shows_sharp_images_with_words(visit):
     views = [
         DrawnView(text, image(number), number, "읽은 글 <b>") for number, text in enumerate(["a < b", "a < b", "c"])
     ]

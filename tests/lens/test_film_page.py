@@ -5,7 +5,7 @@ import re
 import pytest
 import torch
 from cli.conftest import COPY_RECIPE, train_once, write_recipe
-from lens.test_page import browser, choose, pytestmark, visit  # noqa: F401 - fixtures, and when to skip
+from lens.test_page import choose
 
 from jumok.inspection.film import Frame, Shot
 from jumok.inspection.record import AttentionMap
@@ -44,7 +44,7 @@ def points(tab, chart):
     return [(int(dot.get_attribute("data-step")), float(dot.get_attribute("data-value"))) for dot in dots]
 
 
-def test_the_slider_shows_each_steps_own_numbers(visit, made, film):  # noqa: F811
+def test_the_slider_shows_each_steps_own_numbers(visit, made, film):
     assert [frame.step for frame in film.frames] == [0, 30, 60, 90, 120]
     tab = visit(made)
     slider = tab.locator("#frame")
@@ -69,7 +69,7 @@ def test_the_slider_shows_each_steps_own_numbers(visit, made, film):  # noqa: F8
         assert int(slider.input_value()) == min(number + 1, len(film.frames) - 1)
 
 
-def test_a_cell_has_the_weight_of_its_step(visit, made, film):  # noqa: F811
+def test_a_cell_has_the_weight_of_its_step(visit, made, film):
     tab = visit(made)
     for key, frame in (("End", film.frames[-1]), ("Home", film.frames[0])):
         tab.locator("#frame").press(key)
@@ -77,7 +77,7 @@ def test_a_cell_has_the_weight_of_its_step(visit, made, film):  # noqa: F811
         assert weight == pytest.approx(100 * float(mean(frame.shots[0])[-1, -1]), abs=0.011)
 
 
-def test_charts_have_the_logs_scores_and_the_heads_figures(visit, made, film):  # noqa: F811
+def test_charts_have_the_logs_scores_and_the_heads_figures(visit, made, film):
     tab = visit(made)
     for chart, score in (("BLEU", "bleu"), ("val loss", "loss")):
         assert points(tab, chart) == [(step, scores[score]) for step, scores in film.scores.items()]
@@ -102,7 +102,7 @@ def test_charts_have_the_logs_scores_and_the_heads_figures(visit, made, film):  
     assert "step 60: " in tab.locator("#spoken").inner_text()
 
 
-def test_it_plays_from_the_beginning_and_can_be_paused(visit, made):  # noqa: F811
+def test_it_plays_from_the_beginning_and_can_be_paused(visit, made):
     tab = visit(made, reduced_motion="no-preference")
     tab.click("#play")
     assert tab.locator("#step").inner_text() in ("step 0", "step 30")
@@ -115,7 +115,7 @@ def test_it_plays_from_the_beginning_and_can_be_paused(visit, made):  # noqa: F8
     assert tab.locator("#step").inner_text() == "step 120"
 
 
-def test_with_less_motion_the_button_goes_on_by_one_step(visit, made):  # noqa: F811
+def test_with_less_motion_the_button_goes_on_by_one_step(visit, made):
     tab = visit(made, reduced_motion="reduce")
     for step in (0, 30, 60):
         assert tab.locator("#play").inner_text() == "next"
@@ -125,7 +125,7 @@ def test_with_less_motion_the_button_goes_on_by_one_step(visit, made):  # noqa: 
     assert tab.locator("#step").inner_text() == "step 60"
 
 
-def test_arrow_keys_walk_from_anywhere_and_every_control_has_a_name(visit, made):  # noqa: F811
+def test_arrow_keys_walk_from_anywhere_and_every_control_has_a_name(visit, made):
     tab = visit(made)
     tab.keyboard.press("ArrowLeft")
     assert tab.locator("#step").inner_text() == "step 90"
@@ -133,7 +133,7 @@ def test_arrow_keys_walk_from_anywhere_and_every_control_has_a_name(visit, made)
         assert one.evaluate("(e) => e.getAttribute('aria-label') || e.textContent || e.labels?.[0]?.textContent")
 
 
-def test_light_dark_and_a_phone(visit, made):  # noqa: F811
+def test_light_dark_and_a_phone(visit, made):
     paper = "getComputedStyle(document.documentElement).backgroundColor"
     tab = visit(made, color_scheme="dark", viewport={"width": 360, "height": 740}, has_touch=True, is_mobile=True)
     first = tab.evaluate(paper)
@@ -165,7 +165,7 @@ def film_of_forecasts(sides):
     ("sides", "noun"),
     [(("forecast", "past"), "step"), (("patches", "patches"), "patch"), (("variables", "variables"), "variable")],
 )
-def test_the_film_of_a_forecaster_speaks_of_steps_and_windows(visit, sides, noun):  # noqa: F811
+def test_the_film_of_a_forecaster_speaks_of_steps_and_windows(visit, sides, noun):
     tab = visit(make_film_page(film_of_forecasts(sides), name="wave"))
     assert tab.locator("#reference").inner_text().startswith("what came: ▁▂▃▄▅")
     told = tab.locator("#charts [title]").evaluate_all("all => all.map((one) => one.title)")

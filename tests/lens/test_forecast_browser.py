@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 import torch
 from lens.forecast_examples import HORIZON, LOOK_BACK, explained
-from lens.test_page import browser, choose, pytestmark, visit  # noqa: F401 - fixtures, and when to skip
+from lens.test_page import choose
 from lens.test_texts import words_of
 
 from jumok.lens.forecast_look import ForecastLook
@@ -47,7 +47,7 @@ def close(values):
     return pytest.approx(values.tolist(), abs=1e-5)
 
 
-def test_pointing_at_a_step_lights_the_past_by_weight(visit, steps):  # noqa: F811
+def test_pointing_at_a_step_lights_the_past_by_weight(visit, steps):
     tab, weights = visit(steps.page()), steps.attention.records[0].of_kind("cross")
     mean = torch.stack([one.weights.mean(0) for one in weights]).mean(0)  # (H, L)
     assert lit(tab) == close(mean.mean(0)), "at rest the mean over all steps"
@@ -69,7 +69,7 @@ def test_pointing_at_a_step_lights_the_past_by_weight(visit, steps):  # noqa: F8
     assert lit(tab) == close(weights[1].weights[1, :, 3]), "who looked at a step of the past"
 
 
-def test_the_past_looks_at_itself(visit, steps):  # noqa: F811
+def test_the_past_looks_at_itself(visit, steps):
     tab, maps = visit(steps.page()), steps.attention.records[0].of_kind("encoder")
     choose(tab, "kind", "encoder")
     choose(tab, "layer", 1)
@@ -82,7 +82,7 @@ def test_the_past_looks_at_itself(visit, steps):  # noqa: F811
     assert tab.locator(".pointed-name").inner_text() == steps.forecast.labels[2], "its values are told all the same"
 
 
-def test_patches_say_that_patches_look_and_offer_occlusion(visit, patches):  # noqa: F811
+def test_patches_say_that_patches_look_and_offer_occlusion(visit, patches):
     tab = visit(patches.page())
     assert "Patches look at patches" in tab.locator("#pointed").inner_text()
     record = patches.attention.records[1]  # of the last variable
@@ -105,7 +105,7 @@ def test_patches_say_that_patches_look_and_offer_occlusion(visit, patches):  # n
     assert "dashed" not in tab.locator("#pointed").inner_text()
 
 
-def test_who_looks_at_whom_among_variables(visit, variables):  # noqa: F811
+def test_who_looks_at_whom_among_variables(visit, variables):
     tab = visit(variables.page())
     assert tab.locator("#tab-map").get_attribute("aria-selected") == "true"
     mean = torch.stack([one.weights.mean(0) for one in variables.attention.records[0].maps]).mean(0)
@@ -125,7 +125,7 @@ def test_who_looks_at_whom_among_variables(visit, variables):  # noqa: F811
     assert "there is no lag" in tab.locator("#panel-lags").inner_text()
 
 
-def test_lags_have_marks_of_days(visit, steps):  # noqa: F811
+def test_lags_have_marks_of_days(visit, steps):
     tab = visit(steps.page())
     assert tab.locator("#panel-lags .season.day").count() == (LOOK_BACK + HORIZON - 1) // 24
     mean = torch.stack([one.weights.mean(0) for one in steps.attention.records[0].of_kind("cross")]).mean(0)
@@ -137,7 +137,7 @@ def test_lags_have_marks_of_days(visit, steps):  # noqa: F811
     assert tab.locator("#panel-lags .readout").inner_text().startswith(told)
 
 
-def test_keys_walk_pin_and_let_go(visit, steps):  # noqa: F811
+def test_keys_walk_pin_and_let_go(visit, steps):
     tab = visit(steps.page())
     slider = tab.locator("#chart")
     for key, step in (("ArrowRight", LOOK_BACK), ("ArrowRight", LOOK_BACK + 1), ("ArrowLeft", LOOK_BACK), ("Home", 0),
@@ -157,7 +157,7 @@ def test_keys_walk_pin_and_let_go(visit, steps):  # noqa: F811
     assert tab.locator("#pointed .pointed-name").count() == 0
 
 
-def test_dots_along_a_path_grow_by_weight(visit, path):  # noqa: F811
+def test_dots_along_a_path_grow_by_weight(visit, path):
     tab, maps = visit(path.page()), path.attention.records[0].of_kind("cross")
     mean = torch.stack([one.weights.mean(0) for one in maps]).mean(0)
     assert tab.locator("#chart .way").count() == 3
@@ -173,7 +173,7 @@ def test_dots_along_a_path_grow_by_weight(visit, path):  # noqa: F811
     assert tab.locator(".pointed-name").inner_text() == "2"
 
 
-def test_a_page_without_attention_tells_values(visit, steps):  # noqa: F811
+def test_a_page_without_attention_tells_values(visit, steps):
     many = [ForecastLook("run", replace(steps.forecast, series=f"S{number}")) for number in range(11)]
     tab = visit(make_forecast_page(many))
     assert tab.locator("#views").is_hidden()
@@ -186,7 +186,7 @@ def test_a_page_without_attention_tells_values(visit, steps):  # noqa: F811
 
 
 @pytest.mark.parametrize("name", ["steps", "patches", "variables", "path"])
-def test_the_button_changes_every_word_and_nothing_scrolls_sideways(visit, request, name):  # noqa: F811
+def test_the_button_changes_every_word_and_nothing_scrolls_sideways(visit, request, name):
     found = request.getfixturevalue(name)
     tab = visit(found.page(lang="en"), viewport={"width": 390, "height": 800})
     tab.click("#language")
@@ -205,7 +205,7 @@ def test_the_button_changes_every_word_and_nothing_scrolls_sideways(visit, reque
             assert tab.evaluate("document.documentElement.scrollWidth") <= 390, panel
 
 
-def test_the_theme_redraws_and_every_control_has_a_name(visit, steps):  # noqa: F811
+def test_the_theme_redraws_and_every_control_has_a_name(visit, steps):
     tab = visit(steps.page())
     before = tab.locator("#chart .cell").first.get_attribute("fill")
     tab.click("#theme")
@@ -214,7 +214,7 @@ def test_the_theme_redraws_and_every_control_has_a_name(visit, steps):  # noqa: 
         assert one.evaluate("(e) => e.getAttribute('aria-label') || e.textContent || e.labels?.[0]?.textContent")
 
 
-def test_the_map_and_the_heads_are_saved(visit, steps):  # noqa: F811
+def test_the_map_and_the_heads_are_saved(visit, steps):
     tab = visit(steps.page())
     for panel in ("map", "heads"):
         tab.click(f"#tab-{panel}")

@@ -4,7 +4,7 @@ import re
 
 import pytest
 import torch
-from lens.test_page import browser, choose, pytestmark, seconds_of, visit  # noqa: F401 - fixtures, and when to skip
+from lens.test_page import choose, seconds_of
 
 from jumok.inspection.record import AttentionMap, AttentionRecord, rollout
 from jumok.lens.image_page import make_image_page
@@ -32,7 +32,7 @@ def written(label):
     return label.replace(",", ", ") if "," in label else "class token"
 
 
-def test_pointing_at_a_patch_lights_what_it_looks_at(visit, vit):  # noqa: F811
+def test_pointing_at_a_patch_lights_what_it_looks_at(visit, vit):
     tab, whole, keys = visit(vit.page()), mean(vit.record.maps), vit.record.maps[0].keys
     assert weights_of(tab) == close(whole[0]), "at rest: the class token's"
     for number in (0, 1, 6, 16):
@@ -52,7 +52,7 @@ def test_pointing_at_a_patch_lights_what_it_looks_at(visit, vit):  # noqa: F811
     assert weights_of(tab) == close(whole[0])
 
 
-def test_the_veil_is_thinnest_where_it_looks_most(visit, vit):  # noqa: F811
+def test_the_veil_is_thinnest_where_it_looks_most(visit, vit):
     tab, row = visit(vit.page()), mean(vit.record.maps)[7, 1:]
     place(tab, 7).hover()
     covers = tab.locator(".cells .patch").evaluate_all("all => all.map((one) => getComputedStyle(one).backgroundColor)")
@@ -65,7 +65,7 @@ def test_the_veil_is_thinnest_where_it_looks_most(visit, vit):  # noqa: F811
     assert opacity == pytest.approx((0.82 * row / row.max()).tolist(), abs=6e-3)
 
 
-def test_the_patches_lie_where_the_image_has_them(visit, vit):  # noqa: F811
+def test_the_patches_lie_where_the_image_has_them(visit, vit):
     tab = visit(vit.page())
     box = tab.locator(".image").bounding_box()
     for number, (row, column) in ((1, (0, 0)), (6, (1, 1)), (12, (2, 3))):
@@ -87,7 +87,7 @@ def test_the_patches_lie_where_the_image_has_them(visit, vit):  # noqa: F811
     assert (seen.numpy() == vit.pixels).all(), "the image as the model saw it"
 
 
-def test_layers_heads_and_manners_can_be_chosen(visit, vit):  # noqa: F811
+def test_layers_heads_and_manners_can_be_chosen(visit, vit):
     tab, maps = visit(vit.page()), vit.record.maps
     choose(tab, "layer", 2)
     choose(tab, "head", 1)
@@ -107,7 +107,7 @@ def test_layers_heads_and_manners_can_be_chosen(visit, vit):  # noqa: F811
     assert tab.locator(".rollout").get_attribute("aria-label") == wanted
 
 
-def test_a_swin_is_looked_at_stage_by_stage(visit, swin):  # noqa: F811
+def test_a_swin_is_looked_at_stage_by_stage(visit, swin):
     tab, (first, *second) = visit(swin.page()), swin.record.maps
     assert tab.locator(".patch.token").count() == 0, "it has no class token"
     assert weights_of(tab) == close(mean([first]).mean(dim=0)), "at rest: the mean over patches"
@@ -125,7 +125,7 @@ def test_a_swin_is_looked_at_stage_by_stage(visit, swin):  # noqa: F811
     assert tab.locator(".table th").all_inner_texts() == ["layer", "head", "spread", "distance"]
 
 
-def test_there_is_a_thumbnail_of_every_head_as_it_looks_from_there(visit, vit):  # noqa: F811
+def test_there_is_a_thumbnail_of_every_head_as_it_looks_from_there(visit, vit):
     tab = visit(vit.page())
     assert tab.locator(".thumbnails button").count() == 6
     apart = torch.tensor([[((a // 4 - b // 4) ** 2 + (a % 4 - b % 4) ** 2) ** 0.5 for b in range(16)] for a in range(16)])  # fmt: skip
@@ -162,7 +162,7 @@ def test_there_is_a_thumbnail_of_every_head_as_it_looks_from_there(visit, vit): 
     assert weights_of(tab) == close(vit.record.maps[2].weights[1, -1])
 
 
-def test_the_arithmetic_of_a_patch_and_the_table_of_positions(visit, vit, swin, cnn):  # noqa: F811
+def test_the_arithmetic_of_a_patch_and_the_table_of_positions(visit, vit, swin, cnn):
     tab, found = visit(vit.page()), vit.record.maps[1]
     choose(tab, "layer", 2)
     choose(tab, "head", 1)
@@ -191,7 +191,7 @@ def test_the_arithmetic_of_a_patch_and_the_table_of_positions(visit, vit, swin, 
     assert "Those inside windows are not kept" in several.locator("#panel-steps").inner_text()
 
 
-def test_keys_walk_over_the_image_and_pin(visit, vit):  # noqa: F811
+def test_keys_walk_over_the_image_and_pin(visit, vit):
     tab, whole = visit(vit.page()), mean(vit.record.maps)
     walk = [("ArrowDown", 0), ("ArrowDown", 1), ("ArrowRight", 2), ("ArrowDown", 6), ("End", 8), ("ArrowRight", 9), ("ArrowLeft", 8), ("Home", 5), ("ArrowUp", 1), ("ArrowUp", 0), ("ArrowUp", 0), ("ArrowLeft", 0)]  # fmt: skip
     for key, number in walk:
@@ -221,7 +221,7 @@ def test_keys_walk_over_the_image_and_pin(visit, vit):  # noqa: F811
     assert place(tab, 4).get_attribute("aria-selected") == "true"
 
 
-def test_every_control_has_a_name_and_the_grid_its_rows(visit, vit):  # noqa: F811
+def test_every_control_has_a_name_and_the_grid_its_rows(visit, vit):
     tab = visit(vit.page())
     named = "button:visible, input:visible, [role=grid], [role=gridcell], [role=img]:visible"
     for one in tab.locator(named).all():
@@ -231,14 +231,14 @@ def test_every_control_has_a_name_and_the_grid_its_rows(visit, vit):  # noqa: F8
     assert tab.locator("[role=gridcell][tabindex='0']").count() == 1
 
 
-def test_the_classes_stand_beside_it(visit, vit):  # noqa: F811
+def test_the_classes_stand_beside_it(visit, vit):
     tab = visit(vit.page())
     rows = [row.inner_text().split("\n") for row in tab.locator("#classification li").all()]
     assert rows == [[label, f"{100 * share:.1f} %"] for label, share in vit.verdict.probabilities.items()]
     assert tab.locator("#answer").inner_text() == " ".join(rows[0])
 
 
-def test_several_models_on_one_image(visit, vit, swin, cnn):  # noqa: F811
+def test_several_models_on_one_image(visit, vit, swin, cnn):
     tab = visit(make_image_page([vit.view("a vit"), swin.view("a swin"), cnn.view("a cnn")]))
     choose(tab, "layer", 3)
     place(tab, 2).click()
@@ -256,7 +256,7 @@ def test_several_models_on_one_image(visit, vit, swin, cnn):  # noqa: F811
     assert weights_of(tab) == close(mean(vit.record.maps)[0])
 
 
-def test_light_dark_and_a_phone(visit, vit, swin):  # noqa: F811
+def test_light_dark_and_a_phone(visit, vit, swin):
     paper = "getComputedStyle(document.documentElement).backgroundColor"
     for page in (vit.page(), swin.page()):
         tab = visit(page, color_scheme="dark", viewport={"width": 360, "height": 740}, has_touch=True, is_mobile=True)
@@ -271,7 +271,7 @@ def test_light_dark_and_a_phone(visit, vit, swin):  # noqa: F811
     assert weights_of(tab) == close(swin.record.maps[0].weights[0, 9])
 
 
-def test_figures_can_be_saved(visit, vit):  # noqa: F811
+def test_figures_can_be_saved(visit, vit):
     tab = visit(vit.page())
     for name in ("image", "heads", "map"):
         if name != "image":
@@ -287,7 +287,7 @@ def test_figures_can_be_saved(visit, vit):  # noqa: F811
                 assert saved.count(b"<rect") == 17, "the paper and 16 patches"
 
 
-def test_a_record_without_an_image_has_its_cells(visit, vit):  # noqa: F811
+def test_a_record_without_an_image_has_its_cells(visit, vit):
     tab = visit(make_image_page([ImageView.of_record(vit.record)]))
     place(tab, 6).hover()
     assert weights_of(tab) == close(mean(vit.record.maps)[6])
@@ -298,7 +298,7 @@ def test_a_record_without_an_image_has_its_cells(visit, vit):  # noqa: F811
         tab.click("#image-png")
 
 
-def test_a_large_image_stays_smooth(visit):  # noqa: F811
+def test_a_large_image_stays_smooth(visit):
     """A ViT-B/16 on 224 × 224: 12 layers of 12 heads, 14 × 14 patches."""
     torch.manual_seed(1)
     maps = [AttentionMap(f"layers.{n}", "encoder", n, (3 * torch.randn(12, 197, 197)).softmax(dim=-1), grid=(14, 14)) for n in range(12)]  # fmt: skip

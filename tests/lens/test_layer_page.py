@@ -8,7 +8,7 @@ import torch
 from cli.conftest import copy_run  # noqa: F401 - a fixture
 from inspection.test_layers import normed, passed
 from lens.test_html import random_explanation, read
-from lens.test_page import browser, choose, pytestmark, visit, word  # noqa: F401 - fixtures, and when to skip
+from lens.test_page import choose, word
 from torch.nn import functional as F
 from torch.testing import assert_close
 
@@ -108,7 +108,7 @@ def check_strip(tab, stage, wanted):
 
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
-def test_every_stage_of_a_layer_is_what_the_model_had(visit, explanation, kind):  # noqa: F811
+def test_every_stage_of_a_layer_is_what_the_model_had(visit, explanation, kind):
     tab, place = visit(explanation.page()), 2
     choose(tab, "kind", kind)
     word(tab, "query", place).click()
@@ -147,7 +147,7 @@ def test_every_stage_of_a_layer_is_what_the_model_had(visit, explanation, kind):
         assert rows == [[token, f"{100 * share:.1f} %"] for token, share in wanted]
 
 
-def test_one_walks_from_the_embedding_to_the_result(visit, explanation):  # noqa: F811
+def test_one_walks_from_the_embedding_to_the_result(visit, explanation):
     tab = visit(explanation.page())
     tab.click("#tab-steps")
     names = tab.locator("[data-stage]").evaluate_all("all => all.map((one) => one.dataset.stage)")
@@ -161,7 +161,7 @@ def test_one_walks_from_the_embedding_to_the_result(visit, explanation):  # noqa
     assert captions == ["input", "self-attention", "cross-attention", "feed-forward", "output"]
 
 
-def test_matrices_fold_out(visit, explanation):  # noqa: F811
+def test_matrices_fold_out(visit, explanation):
     tab = visit(explanation.page())
     tab.click("#tab-steps")
     choose(tab, "head", 1)
@@ -188,7 +188,7 @@ def test_matrices_fold_out(visit, explanation):  # noqa: F811
     assert "--matrices keeps them" in bare.locator(".matrices").inner_text()
 
 
-def test_the_layers_of_an_image(visit, vit):  # noqa: F811
+def test_the_layers_of_an_image(visit, vit):
     tab = visit(vit.page())
     layer = vit.record.layers[-1].cut(17)
     choose(tab, "layer", 3)
@@ -211,7 +211,7 @@ def test_the_layers_of_an_image(visit, vit):  # noqa: F811
     assert tab.locator("[data-stage=embedding]").count() == 0, "a class token has no pixels"
 
 
-def test_positions_as_a_table_of_64_rows_and_by_similarity(visit, explanation):  # noqa: F811
+def test_positions_as_a_table_of_64_rows_and_by_similarity(visit, explanation):
     tab = visit(explanation.page())
     tab.click("#tab-positions")
     canvas = tab.locator("#panel-positions canvas").first
@@ -230,7 +230,7 @@ def test_positions_as_a_table_of_64_rows_and_by_similarity(visit, explanation): 
     assert float(told.rpartition(" ")[2]) == pytest.approx(cosine, abs=2e-3)
 
 
-def test_the_positions_of_patches_are_compared_in_a_grid(visit, vit):  # noqa: F811
+def test_the_positions_of_patches_are_compared_in_a_grid(visit, vit):
     tab = visit(vit.page())
     tab.click("#tab-positions")
     tab.locator("#panel-positions [value=similarity]").check()

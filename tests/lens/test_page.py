@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 
 import pytest
 import torch
@@ -12,28 +11,12 @@ from lens.test_html import random_explanation
 import jumok
 from jumok.config import DecodingConfig
 from jumok.inspection.record import AttentionMap, AttentionRecord
-from jumok.lens.html import Page, make_page
+from jumok.lens.html import make_page
 from jumok.lens.view import Side, View
 
-playwright = pytest.importorskip(
-    "playwright.sync_api", reason="playwright drives the browser: pip install 'jumok[dev]'"
-)
-CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium here: apt-get install chromium")
-
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
 TEXT = "k c a z m"
 FIXED_RECIPE = re.sub(r"(?s)\[model\].*?(?=\[training\])", '[model]\nname = "seq2seq"\nwidth = 16\n', COPY_RECIPE).replace(
     "steps = 300", "steps = 3").replace("evaluate_every = 150\nsave_every = 150", "evaluate_every = 3\nsave_every = 3")  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def browser():
-    """One browser for this file; it is gone before other tests want an event loop of their own."""
-    with playwright.sync_playwright() as driver:
-        started = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield started
-        started.close()
 
 
 @pytest.fixture(scope="module")
@@ -51,34 +34,6 @@ def explained(translator):
 def made(explained):
     found, worth = explained
     return make_page([found.view("copy", worth=worth)])
-
-
-@pytest.fixture
-def visit(browser, tmp_path):
-    """Return what opens a page in a fresh tab. Whatever goes wrong inside, or is asked of the network, fails the test."""
-    contexts, wrong = [], []
-
-    def go(page: Page, **options):
-        file = tmp_path / f"page{len(contexts)}.html"
-        page.save(file)
-        context = browser.new_context(**({"viewport": {"width": 1180, "height": 900}} | options))
-        contexts.append(context)
-        tab = context.new_page()
-        tab.set_default_timeout(5000)
-        tab.on("console", lambda message: wrong.append(message.text) if message.type in ("error", "warning") else None)
-        tab.on("pageerror", lambda error: wrong.append(str(error)))
-        tab.on(
-            "request",
-            lambda request: None if request.url.startswith(("file:", "data:", "blob:")) else wrong.append(request.url),
-        )
-        tab.goto(file.as_uri())
-        tab.wait_for_selector("html[data-ready]")
-        return tab
-
-    yield go
-    for context in contexts:
-        context.close()
-    assert not wrong
 
 
 def word(tab, side, place):

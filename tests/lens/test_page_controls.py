@@ -3,7 +3,7 @@
 import pytest
 import torch
 from cli.conftest import copy_run  # noqa: F401 - a fixture
-from lens.test_page import browser, choose, lit, pytestmark, visit, word  # noqa: F401 - fixtures, and when to skip
+from lens.test_page import choose, lit, word
 
 import jumok
 from jumok.inspection.record import AttentionMap, AttentionRecord
@@ -33,7 +33,7 @@ def controls(tab):
     return set(names)
 
 
-def test_controls_that_do_nothing_are_not_there(visit, page):  # noqa: F811
+def test_controls_that_do_nothing_are_not_there(visit, page):
     tab = visit(page)
     for name, there in {
         "lines": {"kind", "head", "combine", "hideEnd"},
@@ -54,7 +54,7 @@ def test_controls_that_do_nothing_are_not_there(visit, page):  # noqa: F811
     assert tab.locator("#selection").inner_text().endswith("all 2 heads · average")
 
 
-def test_a_text_that_looks_at_itself_is_shown_once(visit):  # noqa: F811
+def test_a_text_that_looks_at_itself_is_shown_once(visit):
     view = reader()
     tab = visit(make_page([view], words=False))
     assert tab.locator("#sentence .word").count() == len(LABELS)
@@ -76,13 +76,13 @@ def test_a_text_that_looks_at_itself_is_shown_once(visit):  # noqa: F811
 @pytest.mark.parametrize(
     ("answer", "heading"), [("the film was boring", "bert"), ("", "bert"), ("negative", "negative")]
 )
-def test_the_heading_does_not_say_the_text_again(visit, answer, heading):  # noqa: F811
+def test_the_heading_does_not_say_the_text_again(visit, answer, heading):
     tab = visit(make_page([reader(answer=answer)]))
     assert tab.locator("#answer").inner_text() == heading
     assert tab.locator("#source").inner_text() == ""
 
 
-def test_only_what_was_decided_has_a_probability(visit):  # noqa: F811
+def test_only_what_was_decided_has_a_probability(visit):
     choices = [None, None, None, ("▁bo", 0.25, [("▁go", 0.5)]), None, None]
     tab = visit(make_page([reader(choices=choices, answer="bo 25 %")], words=False))
     assert tab.locator("#source").inner_text() == "", "the text is read below"
@@ -97,7 +97,7 @@ def test_only_what_was_decided_has_a_probability(visit):  # noqa: F811
     assert "25.0 % likely" in tab.locator("#pointed").inner_text()
 
 
-def test_a_classifier_has_its_classes_beside_the_text(visit):  # noqa: F811
+def test_a_classifier_has_its_classes_beside_the_text(visit):
     classes = [("negative", 0.875), ("positive", 0.125)]
     tab = visit(make_page([reader(classes=classes, answer="negative")]))
     rows = [row.inner_text().split("\n") for row in tab.locator("#classes li").all()]
@@ -107,7 +107,7 @@ def test_a_classifier_has_its_classes_beside_the_text(visit):  # noqa: F811
 
 
 @pytest.mark.parametrize("characters", [False, True])
-def test_a_model_that_reads_characters_is_shown_by_them(visit, characters):  # noqa: F811
+def test_a_model_that_reads_characters_is_shown_by_them(visit, characters):
     tab = visit(make_page([reader(characters=characters)]))
     names = tab.locator("#controls label:has(input[name=words])").all_inner_texts()
     assert names == ["words", "characters" if characters else "subwords"]
@@ -117,7 +117,7 @@ def test_a_model_that_reads_characters_is_shown_by_them(visit, characters):  # n
 
 
 @pytest.mark.parametrize("width", [390, 1180])
-def test_pointing_never_moves_the_page(visit, page, width):  # noqa: F811
+def test_pointing_never_moves_the_page(visit, page, width):
     tab = visit(page, viewport={"width": width, "height": 1600})
     bar = tab.locator(".tab-bar")
     before = bar.bounding_box()
@@ -129,7 +129,7 @@ def test_pointing_never_moves_the_page(visit, page, width):  # noqa: F811
     assert tab.locator("#pointed .weights li").first.is_visible()
 
 
-def test_every_choice_of_words_is_explained_on_hover(visit, page):  # noqa: F811
+def test_every_choice_of_words_is_explained_on_hover(visit, page):
     tab = visit(page)
     for name in ("kind", "combine", "hideEnd"):
         for one in tab.locator(f"#controls label:has(input[name={name}])").all():

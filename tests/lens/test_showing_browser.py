@@ -2,12 +2,11 @@
 
 import torch
 from inspection.test_architectures import architectures
-from lens.test_page import browser, visit  # noqa: F401 - fixtures
 
 import jumok
 
 
-def test_the_page_has_a_slider_of_what_was_written(visit):  # noqa: F811
+def test_the_page_has_a_slider_of_what_was_written(visit):
     model = architectures.make_model("T5")
     with torch.no_grad(), jumok.observe(model) as record:
         model.generate(architectures.make_inputs("T5")["input_ids"][:1], max_new_tokens=4, min_new_tokens=4)

@@ -2,7 +2,7 @@
 
 import pytest
 from cli.conftest import bert_run, classifier_run, gpt_run, rnn_run  # noqa: F401 - fixtures
-from lens.test_page import browser, choose, lit, mean, pytestmark, visit, word  # noqa: F401 - fixtures, and when to skip
+from lens.test_page import choose, lit, mean, word
 
 import jumok
 from jumok.config import DecodingConfig

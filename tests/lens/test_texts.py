@@ -5,7 +5,6 @@ import re
 import pytest
 from cli.conftest import copy_run  # noqa: F401 - a fixture
 from lens.test_html import read
-from lens.test_page import browser, pytestmark, visit  # noqa: F401 - fixtures, and when to skip
 
 import jumok
 from jumok.errors import ConfigError
@@ -133,7 +132,7 @@ def words_of(tab):
     )
 
 
-def test_the_button_changes_every_word_at_once_and_is_remembered(visit, explanation):  # noqa: F811
+def test_the_button_changes_every_word_at_once_and_is_remembered(visit, explanation):
     tab = visit(explanation.page(lang="en"))
     assert tab.locator("#tab-steps").inner_text() == "Step by step"
     tab.click("#language")
@@ -154,7 +153,7 @@ def test_the_button_changes_every_word_at_once_and_is_remembered(visit, explanat
     assert tab.locator("#tab-steps").inner_text() == "Step by step"
 
 
-def test_a_page_that_may_keep_nothing_changes_all_the_same(visit, explanation):  # noqa: F811
+def test_a_page_that_may_keep_nothing_changes_all_the_same(visit, explanation):
     tab = visit(explanation.page(lang="ko"))
     tab.evaluate("Object.defineProperty(window, 'localStorage', { get() { throw new Error('no'); } })")
     tab.click("#language")
@@ -163,7 +162,7 @@ def test_a_page_that_may_keep_nothing_changes_all_the_same(visit, explanation): 
 
 @pytest.mark.parametrize("width", [390, 1280])
 @pytest.mark.parametrize("lang", sorted(LANGUAGES))
-def test_no_button_breaks_and_nothing_scrolls_sideways(visit, explanation, lang, width):  # noqa: F811
+def test_no_button_breaks_and_nothing_scrolls_sideways(visit, explanation, lang, width):
     tab = visit(explanation.page(lang=lang), viewport={"width": width, "height": 800})
     for name in ("lines", "map", "heads", "steps", "positions", "answers"):
         tab.click(f"#tab-{name}")

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from cli.conftest import jumok
 from safetensors.torch import load_file
 
 from jumok.errors import RunError
@@ -318,10 +319,10 @@ def test_kill_9_then_ctrl_c_then_the_printed_command(recipe, run_recipe, assert_
     assert printed.startswith("jumok train")
 
     _, *arguments = shlex.split(printed)
-    done = subprocess.run([str(JUMOK), *arguments], capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stderr
-    assert f'jumok translate {broken} "…"' in done.stdout
-    assert "\x1b" not in done.stderr
+    done = jumok(*arguments)
+    assert done.code == 0, done.err
+    assert f'jumok translate {broken} "…"' in done.out
+    assert "\x1b" not in done.err
     assert_same_run(broken, tmp_path / "whole")
 
 
