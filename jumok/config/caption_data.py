@@ -59,6 +59,11 @@ class CaptionData(PixelData[CaptionFiles]):
         description="shapes with relations: keep some pairs of colour and form, and some orders of two forms, out of "
         "training; val and test get a part of its own for each",
     )
+    brief: bool = Field(
+        False,
+        description="shapes with relations: a second caption of each training image leaves places, sizes or colours out, "
+        "as people do; val and test get a part of their own of such captions",
+    )
     train: list[CaptionFiles] = Field([], description="captions to learn from", json_schema_extra=one_or_its_name)
     val: list[CaptionFiles] = Field(
         [], description="captions to score during training", json_schema_extra=one_or_its_name
@@ -77,10 +82,16 @@ class CaptionData(PixelData[CaptionFiles]):
     augment: Augment = Field(Augment(), description="how images are varied in training; not with a frozen encoder")
 
     @model_validator(mode="after")
-    def only_relations_withhold(self) -> Self:
-        if self.withhold and (self.set != "shapes" or self.captions != "relations"):
+    def only_relations_withhold_or_are_brief(self) -> Self:
+        relations = self.set == "shapes" and self.captions == "relations"
+        if self.withhold and not relations:
             raise ConfigError(
                 'data.withhold keeps combinations of the built-in set out of training: it needs set = "shapes" and captions '
                 '= "relations"; leave it out'
+            )
+        if self.brief and not relations:
+            raise ConfigError(
+                'data.brief adds shorter captions of the built-in set: it needs set = "shapes" and captions = "relations"; '
+                "leave it out"
             )
         return self

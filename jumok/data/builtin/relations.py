@@ -2,8 +2,10 @@
 
 number → seeded draw → RelationScene: objects from left to right → image, boxes, caption; caption → parse → objects
 with [data] withhold, scenes of training have no WITHHELD_PAIRS and no WITHHELD_ORDERS; other scenes have at least one
+with [data] brief, a scene of training has a second caption, which leaves things out, as people do
 
     a small red circle at the top left, above a large blue star at the middle centre, left of a small green cross at …
+    a small red circle above a blue star left of a small green cross
 
 A caption says all that can be asked of an image and follows from it alone, so that a perfect model can be perfect:
 no centre is near a border between thirds, the order from left to right is clear, and so is each relation.
@@ -12,7 +14,7 @@ no centre is near a border between thirds, the order from left to right is clear
 import random
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import pairwise
 from typing import Literal
@@ -49,23 +51,34 @@ WITHHELD_SIZE = 500  # scenes of each kind that have what is withheld
 Kind = Literal["all", "seen", "withheld pairs", "withheld orders"]
 WITHHELD: tuple[Kind, ...] = ("withheld pairs", "withheld orders")
 
-_THING = (
-    rf"a (?P<size>{'|'.join(SIZES)}) (?P<colour>{'|'.join(COLOURS)}) (?P<form>{'|'.join(FORMS)})"
-    rf" at the (?P<place>(?:{'|'.join(ROWS)}) (?:{'|'.join(COLUMNS)}))"
+# What a brief caption leaves out, and how often: of all objects at once, or of each by itself.
+LEFT_OUT = {"place": (0.7, 0.4), "size": (0.2, 0.2), "colour": (0.05, 0.1)}
+AND = 0.25  # how often a brief caption has “and” for all relations
+NO_COMMAS = 0.5
+
+_SIZE, _COLOUR, _FORM = (
+    f"(?P<{name}>{'|'.join(words)})" for name, words in (("size", SIZES), ("colour", COLOURS), ("form", FORMS))
 )
-_FIRST = re.compile(_THING)
-_NEXT = re.compile(rf" (?P<relation>{'|'.join(RELATIONS)}) {_THING}")
+_PLACE = rf"at the (?P<place>(?:{'|'.join(ROWS)}) (?:{'|'.join(COLUMNS)}))"
+_THING = f"a {_SIZE} {_COLOUR} {_FORM} {_PLACE}"
+_BRIEF = f"a (?:{_SIZE} )?(?:{_COLOUR} )?{_FORM}(?: {_PLACE})?"
 
 
 @dataclass(frozen=True)
 class Described:
-    """An object as a caption describes it."""
+    """An object as a caption describes it; what a brief caption leaves out is empty."""
 
     size: str
     colour: str
     form: str
     place: str  # one of nine: top left, …, bottom right
     relation: str = field(default="", compare=False)  # of the object before to this one; none before the first
+
+    @property
+    def words(self) -> str:
+        """The object in words."""
+        at = f"at the {self.place}" if self.place else ""
+        return " ".join(filter(None, ["a", self.size, self.colour, self.form, at]))
 
 
 @dataclass(frozen=True)
@@ -87,9 +100,28 @@ class RelationScene:
     @property
     def caption(self) -> str:
         """The scene in a sentence."""
-        clauses = [f"a {said.size} {said.colour} {said.form} at the {said.place}" for said in self.described]
-        relations = [f", {said.relation} " for said in self.described[1:]]
-        return "".join(part for pair in zip(["", *relations], clauses, strict=True) for part in pair)
+        return _sentence(self.described, comma=",")
+
+    @property
+    def brief(self) -> str:
+        """The scene in a sentence that leaves things out: always the same ones of the same scene."""
+        draw = random.Random(f"brief {self.caption} {self.things[0].box}").random
+        whole = {trait: draw() < of_all for trait, (of_all, _) in LEFT_OUT.items()}
+        joined = draw() < AND
+        said = [
+            replace(
+                each,
+                relation="and" if joined and each.relation else each.relation,
+                **{trait: "" for trait, (_, of_one) in LEFT_OUT.items() if whole[trait] or draw() < of_one},
+            )
+            for each in self.described
+        ]
+        return _sentence(said, comma="" if joined or draw() < NO_COMMAS else ",")
+
+
+def _sentence(said: Sequence[Described], *, comma: str) -> str:
+    first, *others = said
+    return first.words + "".join(f"{comma} {each.relation} {each.words}" for each in others)
 
 
 def place(thing: Thing) -> str:
@@ -108,14 +140,24 @@ def relation(left: Thing, right: Thing) -> str:
 
 def parse(caption: str) -> list[Described] | None:
     """Return the objects that a caption describes, or None where it is no sentence of this grammar."""
+    return _parsed(caption, _THING, RELATIONS)
+
+
+def parse_brief(caption: str) -> list[Described] | None:
+    """Return the objects that a caption describes, which may leave things out, or None where it is no such sentence."""
+    return _parsed(caption, _BRIEF, (*RELATIONS, "and"))
+
+
+def _parsed(caption: str, thing: str, relations: Sequence[str]) -> list[Described] | None:
     text = " ".join(re.sub(r"[,.]", " ", caption).lower().split())
-    found = _FIRST.match(text)
-    things = []
+    found, things = re.compile(thing).match(text), []
+    following = re.compile(rf" (?P<relation>{'|'.join(relations)}) {thing}")
     while found:
-        things.append(Described(**found.groupdict()))
+        said = {name: value or "" for name, value in found.groupdict().items()}
+        things.append(Described(**said))
         if found.end() == len(text):
             return things
-        found = _NEXT.match(text, found.end())
+        found = following.match(text, found.end())
     return None
 
 

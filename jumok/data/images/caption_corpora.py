@@ -15,7 +15,7 @@ from jumok.data.corpora import ProgressCallback, by_title
 from jumok.data.images.caption_files import CaptionedImage
 from jumok.data.images.caption_store import CaptionStore, build_caption_store, chosen_entries
 from jumok.data.images.captioned_images import CaptionedImages
-from jumok.data.images.decoded import built_in_caption
+from jumok.data.images.decoded import built_in_captions
 from jumok.data.text.sources import tidy
 from jumok.data.text.tokenized import SingleTokenizerCorpora
 from jumok.data.text.tokenizer import Tokenizer
@@ -63,8 +63,8 @@ class CaptionCorpora(SingleTokenizerCorpora[CaptionData, CaptionStore]):
 
     @property
     def withheld(self) -> set[str]:
-        """Titles of the stores that show what training never sees."""
-        return set(self.images.withheld("val"))
+        """Titles of the stores that no weights are chosen by: what training never sees, and val's images once more."""
+        return {*self.images.withheld("val"), *self.images.brief("val")}
 
     def evaluation(self, split: Split) -> dict[str, CaptionStore]:
         """Return the images of each file of a split by its title; train is one."""
@@ -78,7 +78,7 @@ class CaptionCorpora(SingleTokenizerCorpora[CaptionData, CaptionStore]):
         return self._store(self.images.train, most=self.data.max_length)
 
     def _built_in_stores(self, split: Split) -> dict[str, CaptionStore]:
-        parts = {split: self.images.built_in(split), **self.images.withheld(split)}
+        parts = {split: self.images.built_in(split), **self.images.brief(split), **self.images.withheld(split)}
         return {title: self._store(items) for title, items in parts.items()}
 
     def _file_stores(self, split: Split) -> dict[str, CaptionStore]:
@@ -111,7 +111,7 @@ class CaptionCorpora(SingleTokenizerCorpora[CaptionData, CaptionStore]):
 
     def _captions(self, item: CaptionedImage) -> list[str]:
         """Return the captions of an image, tidied; one that has no text is empty."""
-        captions = (built_in_caption(item.image),) if item.image.built_in else item.captions
+        captions = built_in_captions(item.image, item.wordings) if item.image.built_in else item.captions
         return [self.tidied(caption) for caption in captions]
 
     def tidied(self, caption: str) -> str:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from jumok.config import CaptionFiles, ImageFiles
 from jumok.data.files import Find, read_lines
@@ -28,12 +28,17 @@ COUNTED_AS = {"restval": "train"}  # Karpathy's images of COCO's val that everyb
 Place = tuple[Path, int]  # of an image: its file, and its number there
 
 
+Wording = Literal["caption", "brief"]  # which sentence of a built-in scene
+PLAIN: tuple[Wording, ...] = ("caption",)
+
+
 @dataclass(frozen=True)
 class CaptionedImage:
     """An image that has not been opened yet, its group the label, and what its captions say."""
 
     image: ImageEntry
     captions: tuple[str, ...] = ()
+    wordings: tuple[Wording, ...] = PLAIN  # of a built-in set, whose captions are made when they are needed
 
 
 @dataclass

@@ -12,7 +12,7 @@ from pathlib import Path
 from jumok.config import CaptionData, CaptionFiles, Split
 from jumok.data.builtin import relations, shapes
 from jumok.data.corpora import ProgressCallback
-from jumok.data.images.caption_files import CaptionedImage, CaptionListing, Place, read_captions, some_of
+from jumok.data.images.caption_files import PLAIN, CaptionedImage, CaptionListing, Place, read_captions, some_of
 from jumok.data.images.decode import channels_of
 from jumok.data.images.decoded import DecodedImages, open_some
 from jumok.data.images.equal import shared_images
@@ -110,7 +110,16 @@ class CaptionedImages:
         grammar, name = GRAMMARS[self.data.captions], "shapes" if self.data.captions == "plain" else "relations"
         count = (self.data.set_size if split == "train" else 0) or grammar.DEFAULT_SIZES[split]
         source = Path(name) / split
-        return self._drawn(f"{name} {split}", source / "seen" if self.data.withhold else source, count)
+        items = self._drawn(f"{name} {split}", source / "seen" if self.data.withhold else source, count)
+        if self.data.brief and split == "train":
+            return [replace(item, wordings=("caption", "brief")) for item in items]
+        return items
+
+    def brief(self, split: Split) -> dict[str, list[CaptionedImage]]:
+        """Return the images of a split with a brief caption each, by what they are called in tables."""
+        if not self.data.brief:
+            return {}
+        return {"brief captions": [replace(item, wordings=("brief",)) for item in self.built_in(split)]}
 
     def withheld(self, split: Split) -> dict[str, list[CaptionedImage]]:
         """Return the images of a split that show what training never sees, by what they are called in tables."""
@@ -170,7 +179,8 @@ class CaptionedImages:
         """Return what changes when images or their captions do."""
         digest = blake2b(digest_size=16)
         for item in items:
-            digest.update("\0".join(item.captions).encode("utf-8", "surrogatepass") + b"\1")
+            said = item.captions or (item.wordings if item.wordings != PLAIN else ())
+            digest.update("\0".join(said).encode("utf-8", "surrogatepass") + b"\1")
         return [self._decoded.content([item.image for item in items]), digest.hexdigest()]
 
 

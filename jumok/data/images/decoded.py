@@ -13,6 +13,7 @@ from jumok.config import Split
 from jumok.data.builtin import relations, shapes
 from jumok.data.corpora import ProgressCallback
 from jumok.data.files import content_hash
+from jumok.data.images.caption_files import Wording
 from jumok.data.images.decode import BrokenImageError
 from jumok.data.images.image_store import ImageStore, build_image_store
 from jumok.data.images.listing import ImageEntry, load_entry
@@ -68,9 +69,13 @@ def open_some(entries: Sequence[ImageEntry]) -> Iterator[Image.Image]:
         raise DataError(f"none of the first {TRIED} images can be opened; {why}.")
 
 
-def built_in_caption(entry: ImageEntry) -> str:
-    """Return the sentence about an entry of a built-in set."""
-    return _scene(entry).caption
+def built_in_captions(entry: ImageEntry, wordings: Sequence[Wording]) -> list[str]:
+    """Return sentences about an entry of a built-in set."""
+    found = _scene(entry)
+    said = {"caption": found.caption}
+    if isinstance(found, relations.RelationScene):
+        said["brief"] = found.brief
+    return [said[wording] for wording in wordings]
 
 
 def draw_built_in(entry: ImageEntry, *, least: int = 0) -> Image.Image:
