@@ -41,7 +41,7 @@ class SceneRoundTrip:
     size: float
     place: float
     count: float  # scenes with as many objects as the prompt has
-    pair: float  # objects whose colour and form were read together
+    pair: float | None  # objects whose colour and form were read together; None where no prompt says both
     order: float | None  # neighbours whose forms were read in their relation; None where no prompt has two objects
     all_right: float
     unreadable: int  # readings that are no sentence of the grammar
@@ -82,7 +82,7 @@ def score_round_trip(
         size=shares.size,
         place=shares.place,
         count=100.0 * right_count / max(len(wanted), 1),
-        pair=pairs.share or 0.0,
+        pair=pairs.share,
         order=orders.share,
         all_right=shares.all_right,
         unreadable=scenes.unreadable,
@@ -94,14 +94,15 @@ def score_round_trip(
 
 
 class _Tally:
-    """How many of what was wanted was read; what is wanted twice must be read twice."""
+    """How many of what was wanted was read; what is wanted twice must be read twice, what is left out need not."""
 
     def __init__(self) -> None:
         self.right = self.wanted = 0
 
     def add(self, read: Sequence[Any], wanted: Sequence[Any]) -> None:
-        self.right += (Counter(read) & Counter(wanted)).total()
-        self.wanted += len(wanted)
+        asked = [each for each in wanted if all(each)]
+        self.right += (Counter(read) & Counter(asked)).total()
+        self.wanted += len(asked)
 
     @property
     def share(self) -> float | None:

@@ -4,10 +4,9 @@ objects said, objects drawn → pairs that agree best → share of forms, colour
 
 Said and drawn objects are paired one to one so that as many traits as possible agree. A share is of all objects drawn, or
 of all said where those are more: objects left out and objects made up are both wrong. A caption that is no sentence of
-the grammar says nothing.
+the grammar says nothing. A trait that is empty of a drawn object is not asked for: prompts of drawings may leave it out.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -73,14 +72,16 @@ class SceneScores:
 def score_scenes(said: Sequence[Sequence[SceneObject] | None], drawn: Sequence[Sequence[SceneObject]]) -> SceneScores:
     """Return the scores of what was said of each scene, None for an unreadable caption, against what was drawn."""
     pairs = [(_traits(of_scene or ()), _traits(wanted)) for of_scene, wanted in zip(said, drawn, strict=True)]
-    right = np.array([right_traits(*pair) for pair in pairs]).reshape(-1, len(TRAITS))
-    all_right = np.array([Counter(found) == Counter(wanted) for found, wanted in pairs], dtype=bool)
-    counted = np.array([max(len(found), len(wanted)) for found, wanted in pairs])
+    right = np.array([right_traits(*pair) for pair in pairs]).reshape(-1, len(TRAITS))  # (scenes, traits)
+    counted = np.array([_asked(*pair) for pair in pairs]).reshape(-1, len(TRAITS))
+    all_right = (right == counted).all(axis=1)
     objects = np.array([len(wanted) for _, wanted in pairs])
 
     def shares(number: int) -> SceneShares:
         chosen = objects == number if number else np.ones(len(objects), dtype=bool)
-        form, colour, size, place = (100.0 * right[chosen].sum(axis=0) / max(int(counted[chosen].sum()), 1)).tolist()
+        form, colour, size, place = (
+            100.0 * right[chosen].sum(axis=0) / np.maximum(counted[chosen].sum(axis=0), 1)
+        ).tolist()
         whole = 100.0 * float(all_right[chosen].mean()) if chosen.any() else 0.0
         return SceneShares(number, int(chosen.sum()), form, colour, size, place, whole)
 
@@ -88,7 +89,7 @@ def score_scenes(said: Sequence[Sequence[SceneObject] | None], drawn: Sequence[S
         overall=shares(0),
         by_number=[shares(int(number)) for number in np.unique(objects) if number],
         unreadable=sum(of_scene is None for of_scene in said),
-        traits_each=(100.0 * right.mean(axis=1) / np.maximum(counted, 1)).tolist(),
+        traits_each=(100.0 * right.sum(axis=1) / np.maximum(counted.sum(axis=1), 1)).tolist(),
         all_right_each=all_right.tolist(),
         objects_each=objects.tolist(),
     )
@@ -99,6 +100,12 @@ Traits = tuple[str, ...]
 
 def _traits(objects: Sequence[SceneObject]) -> list[Traits]:
     return [tuple(getattr(each, name) for name in TRAITS) for each in objects]
+
+
+def _asked(said: Sequence[Traits], drawn: Sequence[Traits]) -> list[int]:
+    """Return how many forms, colours, sizes and places can be right or wrong: those asked for, and those made up."""
+    made_up = max(len(said) - len(drawn), 0)
+    return [sum(bool(traits[place]) for traits in drawn) + made_up for place in range(len(TRAITS))]
 
 
 def right_traits(said: Sequence[Traits], drawn: Sequence[Traits]) -> tuple[int, ...]:
@@ -116,7 +123,7 @@ def right_traits(said: Sequence[Traits], drawn: Sequence[Traits]) -> tuple[int, 
             if not taken >> place & 1:
                 rest = best(number + 1, taken | 1 << place)
                 agree = zip(rest, many[number], other, strict=True)
-                found = max(found, tuple(count + (one == two) for count, one, two in agree), key=_total)
+                found = max(found, tuple(count + (one == two != "") for count, one, two in agree), key=_total)
         return found
 
     return best(0, 0)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from jumok.config import CaptionData, ImageData
-from jumok.data.builtin.relations import Described, parse, withheld_orders, withheld_pairs
+from jumok.data.builtin.relations import Described, parse, parse_brief, withheld_orders, withheld_pairs
 from jumok.data.images.decode import Pixels
 from jumok.errors import ConfigError
 from jumok.evaluation.round_trip import SceneRoundTrip, Withheld, class_of, score_classes, score_round_trip
@@ -82,7 +82,7 @@ class SceneReader(DrawingReader):
     def refuse(self, prompts: Sequence[str]) -> None:
         """Refuse a prompt that is no sentence of the relations grammar."""
         for prompt in prompts:
-            if not parse(prompt):
+            if not parse_brief(prompt):
                 raise ConfigError(
                     f"{self.name} is a captioner, which reads drawings of the built-in scenes (shapes, captions = "
                     f"'relations'), and '{prompt}' describes none; --read an image classifier whose classes the prompts name"
@@ -177,6 +177,6 @@ def reader_of(predictor: AnyPredictor) -> DrawingReader:
 
 
 def _objects(prompt: str) -> list[Described]:
-    found = parse(prompt)
+    found = parse_brief(prompt)
     assert found is not None, "prompts were checked"
     return found

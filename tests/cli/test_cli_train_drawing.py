@@ -50,7 +50,7 @@ DRAWER_OPTIONS = {
     "sizes": ["model.layers=2", "model.width=24", "model.heads=3", "model.feedforward=0", "model.activation=relu",
               "model.norm_position=post", "model.dropout=0.2", "model.attention_dropout=0.1", "model.name=dalle"],
     "losses": ["model.text_share=0", "model.text_dropout=0.5", "training.label_smoothing=0.1"],
-    "withheld": ["data.withhold=true", "model.text_share=0.5"],
+    "withheld": ["data.withhold=true", "data.brief=true", "model.text_share=0.5"],
     "decoding": ["decoding.guidance=2.5", "decoding.temperature=0.7", "decoding.top_k=3", "decoding.seed=7"],
     "preset": ["model.preset=tiny"],
 }  # fmt: skip

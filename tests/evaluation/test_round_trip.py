@@ -2,7 +2,7 @@
 
 import pytest
 
-from jumok.data.builtin.relations import parse, scene, withheld_orders, withheld_pairs
+from jumok.data.builtin.relations import parse, parse_brief, scene, withheld_orders, withheld_pairs
 from jumok.evaluation.round_trip import Withheld, class_of, floor_order, score_classes, score_round_trip
 
 PROMPT = (
@@ -64,6 +64,33 @@ def test_what_is_wanted_twice_must_be_read_twice():
     once = "a small red circle at the top left"
     assert score(once, prompt, pairs=[0, 1]).withheld_pair == 50.0
     assert score(prompt, prompt, pairs=[0, 1]).withheld_pair == 100.0
+
+
+BRIEF = "a red circle left of a large star"
+
+
+@pytest.mark.parametrize(
+    ("said", "wrong"),
+    [
+        ("a small red circle at the top left, left of a large blue star at the top centre", set()),
+        ("a large red circle at the bottom left, left of a large black star at the bottom right", set()),
+        ("a small red circle at the top left, left of a small blue star at the top centre", {"size"}),
+        ("a small blue circle at the top left, left of a large red star at the top centre", {"colour", "pair"}),
+        ("a small red circle at the top left, above a large blue star at the bottom centre", {"order"}),
+        ("a small red circle at the top left", {"form", "size", "count", "order"}),
+        (
+            "a small red circle at the top left, left of a large blue star at the top centre, left of a small red "
+            "cross at the top right",
+            {"form", "colour", "size", "place", "count"},
+        ),
+    ],
+)
+def test_what_a_brief_prompt_leaves_out_is_not_asked_for(said, wrong):
+    found = score_round_trip([parse(said)], [parse_brief(BRIEF)]).to_dict()
+    shares = {"form", "colour", "size", "place", "count", "pair", "order"}
+    empty = set() if "place" in wrong else {"place"}  # nobody asked for one
+    assert {name for name in shares - empty if found[name] < 100.0} == wrong
+    assert found["all_right"] == (0.0 if wrong - {"order"} else 100.0)
 
 
 def test_withheld_shares_are_of_the_withheld_alone():

@@ -53,7 +53,6 @@ WITHHELD: tuple[Kind, ...] = ("withheld pairs", "withheld orders")
 
 # What a brief caption leaves out, and how often: of all objects at once, or of each by itself.
 LEFT_OUT = {"place": (0.7, 0.4), "size": (0.2, 0.2), "colour": (0.05, 0.1)}
-AND = 0.25  # how often a brief caption has “and” for all relations
 NO_COMMAS = 0.5
 
 _SIZE, _COLOUR, _FORM = (
@@ -107,16 +106,14 @@ class RelationScene:
         """The scene in a sentence that leaves things out: always the same ones of the same scene."""
         draw = random.Random(f"brief {self.caption} {self.things[0].box}").random
         whole = {trait: draw() < of_all for trait, (of_all, _) in LEFT_OUT.items()}
-        joined = draw() < AND
         said = [
             replace(
                 each,
-                relation="and" if joined and each.relation else each.relation,
                 **{trait: "" for trait, (_, of_one) in LEFT_OUT.items() if whole[trait] or draw() < of_one},
             )
             for each in self.described
         ]
-        return _sentence(said, comma="" if joined or draw() < NO_COMMAS else ",")
+        return _sentence(said, comma="" if draw() < NO_COMMAS else ",")
 
 
 def _sentence(said: Sequence[Described], *, comma: str) -> str:
@@ -140,18 +137,18 @@ def relation(left: Thing, right: Thing) -> str:
 
 def parse(caption: str) -> list[Described] | None:
     """Return the objects that a caption describes, or None where it is no sentence of this grammar."""
-    return _parsed(caption, _THING, RELATIONS)
+    return _parsed(caption, _THING)
 
 
 def parse_brief(caption: str) -> list[Described] | None:
     """Return the objects that a caption describes, which may leave things out, or None where it is no such sentence."""
-    return _parsed(caption, _BRIEF, (*RELATIONS, "and"))
+    return _parsed(caption, _BRIEF)
 
 
-def _parsed(caption: str, thing: str, relations: Sequence[str]) -> list[Described] | None:
+def _parsed(caption: str, thing: str) -> list[Described] | None:
     text = " ".join(re.sub(r"[,.]", " ", caption).lower().split())
     found, things = re.compile(thing).match(text), []
-    following = re.compile(rf" (?P<relation>{'|'.join(relations)}) {thing}")
+    following = re.compile(rf" (?P<relation>{'|'.join(RELATIONS)}) {thing}")
     while found:
         said = {name: value or "" for name, value in found.groupdict().items()}
         things.append(Described(**said))

@@ -43,6 +43,8 @@ class CaptionedImages:
         self._decoded = DecodedImages(data.fit, progress)
         if data.set and data.set not in SETS:
             raise ConfigError(f"data.set = '{data.set}' is no set of captions; {did_you_mean(data.set, SETS)}")
+        if data.brief and not captions:
+            raise ConfigError("data.brief adds captions, and image codes are learnt without them; leave it out")
         if bool(data.set) == bool(data.train):
             if not captions:
                 raise ConfigError(

@@ -23,6 +23,7 @@ from jumok.data.builtin.relations import (
     Described,
     draw,
     parse,
+    parse_brief,
     scene,
     withheld_orders,
     withheld_pairs,
@@ -146,6 +147,36 @@ def test_parse_is_the_inverse_of_a_caption():
         assert parse(plain) == found.described, "commas, a capital and a full stop change nothing"
 
 
+def test_a_brief_caption_says_less_and_nothing_else():
+    left_out = Counter()
+    for found in SCENES:
+        brief, full = parse_brief(found.brief), found.described
+        assert len(brief) == len(full)
+        for short, long in zip(brief, full, strict=True):
+            for trait in ("form", "size", "colour", "place"):
+                said = getattr(short, trait)
+                assert said in ("", getattr(long, trait))
+                left_out[trait] += not said
+            assert short.relation == long.relation
+    objects = sum(len(found.things) for found in SCENES)
+    assert left_out["form"] == 0
+    assert objects / 2 < left_out["place"] < objects, "mostly without places, as people write"
+    assert 0 < left_out["colour"] < left_out["size"] < left_out["place"]
+    assert [found.brief for found in SCENES] == [found.brief for found in SCENES]
+
+
+def test_a_full_caption_is_a_brief_one_that_leaves_nothing_out():
+    for found in SCENES[:50]:
+        assert parse_brief(found.caption) == parse(found.caption)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "red", "a star above", "a star above a dog", "a red small star", "a star a circle"]
+)
+def test_what_is_no_brief_caption_is_none(text):
+    assert parse_brief(text) is None
+
+
 def test_relations_read_from_the_left_object_to_the_next():
     text = "a small red circle at the top left, above a large blue star at the bottom left, left of a small black cross at the bottom right"
     assert [said.relation for said in parse(text)] == ["", "above", "left of"]
@@ -174,5 +205,5 @@ def test_what_is_no_sentence_of_the_grammar_is_none(text):
 
 @given(st.text() | st.lists(st.sampled_from(" ".join(found.caption for found in SCENES[:40]).split())).map(" ".join))
 def test_parse_never_stumbles(text):
-    things = parse(text)
-    assert things is None or all(isinstance(said, Described) for said in things)
+    for things in (parse(text), parse_brief(text)):
+        assert things is None or all(isinstance(said, Described) for said in things)

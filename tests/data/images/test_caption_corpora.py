@@ -420,6 +420,33 @@ def test_withheld_combinations_are_in_stores_of_their_own_and_nowhere_else(monke
             assert (store.images.pixels[number] == pixels[number]).all()
 
 
+def test_brief_captions_come_beside_the_full_ones_and_have_a_part_of_their_own(monkeypatch):
+    monkeypatch.setattr(relations, "DEFAULT_SIZES", {"train": 17, "val": 13, "test": 13})
+    data = CaptionData.parse({"set": "shapes", "size": 16, "brief": True, "withhold": True}, "data")
+    plain = CaptionCorpora(data.model_copy(update={"brief": False}), TokenizerConfig(kind="word"), [])
+    brief = CaptionCorpora(data, TokenizerConfig(kind="word"), [])
+    assert plain.fingerprint != brief.fingerprint, "or a resumed run would go on with other captions"
+    for number in range(17):
+        found = relations.scene("train", number, kind="seen")
+        assert brief.train.texts(number) == [found.caption, found.brief]
+        assert plain.train.texts(number) == [found.caption]
+    parts = brief.evaluation("val")
+    assert list(parts) == ["val", "brief captions", *relations.WITHHELD]
+    assert brief.withheld == {"brief captions", *relations.WITHHELD}, "weights are chosen by val alone"
+    for number in range(13):
+        found = relations.scene("val", number, kind="seen")
+        assert parts["val"].texts(number) == [found.caption]
+        assert parts["brief captions"].texts(number) == [found.brief]
+    assert (parts["val"].images.pixels == parts["brief captions"].images.pixels).all()
+
+
+def test_brief_captions_are_of_the_relations_grammar_and_of_captions():
+    with pytest.raises(ConfigError, match='data.brief adds shorter captions .* "relations"; leave it out'):
+        CaptionData.parse({"brief": True, "set": "shapes", "captions": "plain"}, "data")
+    with pytest.raises(ConfigError, match="image codes are learnt without them; leave it out"):
+        ImageOnlyCorpora(CaptionData.parse({"set": "shapes", "brief": True}, "data"), [])
+
+
 @pytest.mark.parametrize("data", [{"set": "shapes", "captions": "plain"}, {"train": "t.json"}])
 def test_only_the_relations_grammar_withholds(data):
     with pytest.raises(ConfigError, match='needs set = "shapes" and captions = "relations"; leave it out'):
