@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "processor.h"
+
 typedef float eight __attribute__((vector_size(32)));
 typedef float four __attribute__((vector_size(16)));
 typedef int32_t eight_integers __attribute__((vector_size(32)));
@@ -14,15 +16,6 @@ static inline eight load(const float *from) {
     memcpy(&found, from, sizeof found);
     return found;
 }
-
-/* Keeps a value in its register: the compiler would rather read it again for every row that it is multiplied with. */
-#if defined(__AVX512VL__)
-#define KEEP(value) __asm__("" : "+v"(value))
-#elif defined(__x86_64__)
-#define KEEP(value) __asm__("" : "+x"(value))
-#else
-#define KEEP(value)
-#endif
 
 #ifdef __clang__
 #define PICK(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
