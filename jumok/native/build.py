@@ -30,7 +30,12 @@ SOURCES = tuple(sorted(HERE.glob("*.c")))
 # -ffast-math would do more than we want: it also flushes the smallest numbers to zero, in all of the process.
 FLAGS = ("-O3", "-fopenmp-simd", "-fno-math-errno", "-fno-trapping-math", "-fPIC")
 # How compilers are told to use all that the processor has.
-THIS_PROCESSOR = {"x86_64": "-march=native", "i686": "-march=native", "aarch64": "-mcpu=native", "arm64": "-mcpu=native"}
+THIS_PROCESSOR = {
+    "x86_64": "-march=native",
+    "i686": "-march=native",
+    "aarch64": "-mcpu=native",
+    "arm64": "-mcpu=native",
+}
 PATIENCE = 120  # seconds that a compiler may take
 FAILURE = "failure.txt"
 PASSING = (errno.ENOSPC, errno.EDQUOT, errno.ENOMEM)  # what a compiler may complain of that is not the source's fault

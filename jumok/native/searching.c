@@ -15,7 +15,8 @@ struct search_request {
 };
 
 struct open_hypotheses {
-    int sentences, room;  /* room for tokens of a hypothesis */
+    int sentences;
+    int64_t room;  /* for tokens of a hypothesis */
     int64_t *sentence;  /* of each sentence: its place when the call began, which is its row of memory */
     int64_t *next, *length;  /* of each hypothesis: the token chosen last, which the decoder has not read; how many tokens */
     float *total;  /* log-probability of all tokens */
