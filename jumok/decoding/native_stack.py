@@ -15,7 +15,7 @@ from torch import Tensor
 from jumok.decoding.key_value_cache import KeyValueCache
 from jumok.decoding.native_step import ACTIVATION_ORDER, DecoderArguments, StepArguments
 from jumok.native.build import kernels, matrix_product
-from jumok.native.kernels import floats, integers
+from jumok.native.kernels import address, floats
 
 # R hypotheses · D width
 
@@ -80,8 +80,8 @@ class NativeStack:
         """Return states (R, 1, D) of x (R, 1, D), which continues what is cached; threads share the hypotheses."""
         x, rows, longest = x.contiguous(), len(x), cache.longest + 1
         cached, lengths, states = cache.laid_out(longest), cache.lengths, torch.empty_like(x)
-        assert len(cached) == 2 * self.layers
-        assert cache.rows == rows
+        assert x.dtype == cached[0].dtype == torch.float32  # all that is cached is made alike
+        assert len(lengths) == rows
         assert x.numel() == rows * self.arguments.width
         threads = max(min(torch.get_num_threads(), rows // PORTION), 1)
         each = -(-rows // threads)
@@ -111,11 +111,11 @@ class NativeStack:
         remembered = (ctypes.c_void_p * (4 * self.layers))()
         for layer in range(self.layers):
             for kind in range(2):  # keys, values
-                remembered[4 * layer + kind] = floats(cached[2 * layer + kind]).value
+                remembered[4 * layer + kind] = cached[2 * layer + kind].data_ptr()
         step = StepArguments(
             hypotheses=rows, group=1, remembered=ctypes.addressof(remembered), row=cached[0].stride(0),
-            head=cached[0].stride(1), longest=capacity, length=integers(lengths), embedded=floats(x),
-            space=floats(space),
+            head=cached[0].stride(1), longest=capacity, length=lengths.data_ptr(), embedded=x.data_ptr(),
+            space=space.data_ptr(),
         )  # fmt: skip
-        if library.decode_stack(ctypes.byref(self.arguments), ctypes.byref(step), floats(states)):
+        if library.decode_stack(ctypes.byref(self.arguments), ctypes.byref(step), address(states)):
             raise IndexError(f"a hypothesis is longer than the {capacity} tokens that there is room for")

@@ -133,7 +133,7 @@ class NativeStep:
         sentence = torch.arange(len(state.memory.mask))
         logits = torch.empty(len(tokens), self.describe_projection(state))
         step = self.describe(tokens, length, sentence, state, steps=1)
-        step.logits = floats(logits)
+        step.logits = logits.data_ptr()
         if library.decode_step(ctypes.byref(self.decoder), ctypes.byref(step)):
             raise self.out_of_range()
         state.cache.advance(1)
@@ -190,7 +190,7 @@ class NativeStep:
             row=own[0].stride(0), head=own[0].stride(1), longest=longest, memory_row=memory_row,
             memory_head=memory_head, memory_place=memory_place, sentences=sentences, source_longest=source_longest,
             next=integers(tokens), length=integers(length), source_length=integers(self.source_length),
-            sentence=integers(sentence), space=floats(self.space),
+            sentence=integers(sentence), space=self.space.data_ptr(),
         )  # fmt: skip
 
     def out_of_range(self) -> IndexError:

@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 from jumok.cache import cache_key, cached_folder, discard
 from jumok.errors import JumokError
-from jumok.native.sealed import LIBRARY, Damaged, NoPlace, check_place, opened, seal
+from jumok.native.sealed import LIBRARY, DamageError, PlaceError, check_place, opened, seal
 
 HERE = Path(__file__).parent
 SOURCES = tuple(sorted(HERE.glob("*.c")))
@@ -48,7 +48,7 @@ class Kernels(NamedTuple):
     told: str  # by what and for what they were compiled; else why there are none, and what to do
 
 
-class BuildFailed(Exception):
+class BuildError(Exception):
     """A compiler made no library: its first error."""
 
 
@@ -66,9 +66,9 @@ def state() -> Kernels:
     for compiler, flags in _attempts():
         try:
             library = _loaded(_compiled(compiler, flags))
-        except (NoPlace, JumokError) as error:  # of the cache: another compiler would meet the same
+        except (PlaceError, JumokError) as error:  # of the cache: another compiler would meet the same
             return Kernels(None, str(error).rstrip("."))
-        except (BuildFailed, OSError) as error:
+        except (BuildError, OSError) as error:
             failures.setdefault(compiler[0], f"{compiler[0]} failed ({error})")
             continue
         return Kernels(library, f"compiled by {compiler[0]} for {library.instructions().decode()}")
@@ -82,7 +82,7 @@ def _loaded(path: Path) -> ctypes.CDLL:
     try:
         library = ctypes.CDLL(str(path))
     except OSError as error:
-        raise BuildFailed(f"its library cannot be loaded: {_plain(str(error)).removeprefix(f'{path}: ')}") from None
+        raise BuildError(f"its library cannot be loaded: {_plain(str(error)).removeprefix(f'{path}: ')}") from None
     library.work_space.restype = library.attention_space.restype = ctypes.c_int64
     library.instructions.restype = ctypes.c_char_p
     return library
@@ -108,7 +108,7 @@ def _compiled(compiler: Sequence[str], flags: tuple[str, ...]) -> Path:
         try:
             _compile(compiler, flags, folder)
             seal(folder)
-        except BuildFailed as error:
+        except BuildError as error:
             (folder / FAILURE).write_text(str(error), encoding="utf-8")
 
     texts = [source.read_text(encoding="utf-8") for source in (*SOURCES, *sorted(HERE.glob("*.h")))]
@@ -118,12 +118,12 @@ def _compiled(compiler: Sequence[str], flags: tuple[str, ...]) -> Path:
     for _ in range(3):  # another process may take a damaged one away while we look at it
         folder = cached_folder(key, build, mode=0o700)
         if (failure := folder / FAILURE).is_file():
-            raise BuildFailed(_plain(failure.read_text(encoding="utf-8", errors="replace")))
+            raise BuildError(_plain(failure.read_text(encoding="utf-8", errors="replace")))
         try:
             return opened(folder)
-        except Damaged:
+        except DamageError:
             discard(folder)
-    raise BuildFailed(f"{folder} is damaged again and again")
+    raise BuildError(f"{folder} is damaged again and again")
 
 
 def _compile(compiler: Sequence[str], flags: tuple[str, ...], folder: Path) -> None:
@@ -140,13 +140,13 @@ def _compile(compiler: Sequence[str], flags: tuple[str, ...], folder: Path) -> N
                 env={**os.environ, "LC_ALL": "C", "TMPDIR": str(folder)},
             )
         except subprocess.TimeoutExpired:
-            raise BuildFailed(f"it took longer than {PATIENCE} seconds") from None
+            raise BuildError(f"it took longer than {PATIENCE} seconds") from None
         except subprocess.CalledProcessError as error:
             lines = error.stderr.decode(errors="replace").splitlines()
             for code in PASSING:
                 if any(os.strerror(code) in line for line in lines):
                     raise OSError(code, os.strerror(code)) from None
-            raise BuildFailed(_first_error(lines) or f"exit code {error.returncode}") from None
+            raise BuildError(_first_error(lines) or f"exit code {error.returncode}") from None
 
     with ThreadPoolExecutor() as pool:  # a compiler takes one core
         list(pool.map(lambda source: run("-c", str(source)), SOURCES))

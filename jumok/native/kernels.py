@@ -23,10 +23,9 @@ def log_sums(logits: Tensor) -> Tensor:
     """Return log Σ exp of every row (R,) of logits (R, V)."""
     library = kernels()
     assert library is not None
-    assert serves(logits)
     rows, columns = logits.shape
     sums = logits.new_empty(rows)
-    library.log_sums(address(logits), int64(rows), int64(columns), int64(logits.stride(0)), floats(sums))
+    library.log_sums(address(logits), int64(rows), int64(columns), int64(logits.stride(0)), address(sums))
     return sums
 
 
@@ -34,13 +33,12 @@ def likeliest(logits: Tensor, count: int) -> tuple[Tensor, Tensor]:
     """Return the largest count values (R, K) of logits (R, V) and their tokens, best first, of equal ones the first."""
     library = kernels()
     assert library is not None
-    assert serves(logits)
     rows, columns = logits.shape
     if not 0 < count <= columns:
         raise IndexError(f"a row of {columns} logits has no {count} largest")
     values, tokens = logits.new_empty(rows, count), torch.empty(rows, count, dtype=torch.int64)
     library.likeliest(
-        address(logits), int64(rows), int64(columns), int64(logits.stride(0)), count, floats(values), integers(tokens)
+        address(logits), int64(rows), int64(columns), int64(logits.stride(0)), count, address(values), address(tokens)
     )
     return values, tokens
 
@@ -84,7 +82,7 @@ def drop(base: Tensor | None, x: Tensor, random: Tensor, threshold: int, scale: 
     out = torch.empty_like(x)
     library.drop(
         None if base is None else floats(base), floats(x), address(random), threshold, ctypes.c_float(scale),
-        int64(x.numel()), floats(out),
+        int64(x.numel()), address(out),
     )  # fmt: skip
     return out
 
@@ -96,7 +94,7 @@ def drop_relu(x: Tensor, random: Tensor, threshold: int, scale: float) -> Tensor
     assert random.dtype == torch.uint8
     assert random.numel() == x.numel()
     out = torch.empty_like(x)
-    library.drop_relu(floats(x), address(random), threshold, ctypes.c_float(scale), int64(x.numel()), floats(out))
+    library.drop_relu(floats(x), address(random), threshold, ctypes.c_float(scale), int64(x.numel()), address(out))
     return out
 
 
@@ -106,7 +104,7 @@ def drop_relu_backward(out: Tensor, gradient: Tensor, scale: float) -> Tensor:
     assert library is not None
     assert gradient.shape == out.shape
     to_x = torch.empty_like(out)
-    library.drop_relu_backward(floats(out), floats(gradient), ctypes.c_float(scale), int64(out.numel()), floats(to_x))
+    library.drop_relu_backward(address(out), floats(gradient), ctypes.c_float(scale), int64(out.numel()), address(to_x))
     return to_x
 
 
@@ -115,7 +113,7 @@ def gelu(x: Tensor) -> Tensor:
     library = kernels()
     assert library is not None
     out = torch.empty_like(x)
-    library.gelu(floats(x), int64(x.numel()), floats(out))
+    library.gelu(floats(x), int64(x.numel()), address(out))
     return out
 
 
@@ -125,7 +123,7 @@ def gelu_backward(x: Tensor, gradient: Tensor) -> Tensor:
     assert library is not None
     assert gradient.shape == x.shape
     to_x = torch.empty_like(x)
-    library.gelu_backward(floats(x), floats(gradient), int64(x.numel()), floats(to_x))
+    library.gelu_backward(floats(x), floats(gradient), int64(x.numel()), address(to_x))
     return to_x
 
 
@@ -138,7 +136,7 @@ def normalise_rows(x: Tensor, scale: Tensor, shift: Tensor, epsilon: float) -> t
     spreads = torch.empty_like(means)
     library.normalise_rows(
         floats(x), int64(means.numel()), int64(x.shape[-1]), floats(scale), floats(shift), ctypes.c_float(epsilon),
-        floats(out), floats(means), floats(spreads),
+        address(out), address(means), address(spreads),
     )  # fmt: skip
     return out, means, spreads
 

@@ -16,11 +16,11 @@ OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 CURE = "set JUMOK_CACHE to a folder of yours"
 
 
-class NoPlace(Exception):
+class PlaceError(Exception):
     """A library of ours cannot stand in a folder: the message says why, and what to do."""
 
 
-class Damaged(Exception):
+class DamageError(Exception):
     """The library is not what was compiled; it is to be compiled again."""
 
 
@@ -29,9 +29,9 @@ def check_place(folder: Path) -> None:
     status = folder.lstat()
     _refuse_others(folder, status)
     if status.st_mode & OTHERS_WRITE:
-        raise NoPlace(f"other users may write to {folder}; {CURE}")
+        raise PlaceError(f"other users may write to {folder}; {CURE}")
     if os.statvfs(folder).f_flag & getattr(os, "ST_NOEXEC", 0):
-        raise NoPlace(f"the disk of {folder} allows no programs (noexec); {CURE} on another disk")
+        raise PlaceError(f"the disk of {folder} allows no programs (noexec); {CURE} on another disk")
 
 
 def seal(folder: Path) -> None:
@@ -52,7 +52,7 @@ def opened(folder: Path) -> Path:
         finally:
             os.close(place)
     except OSError as error:
-        raise Damaged(str(error)) from None
+        raise DamageError(str(error)) from None
     through = Path(f"/proc/self/fd/{library}")
     if through.exists():
         return through
@@ -78,6 +78,6 @@ def _verified(place: int) -> int:
 
 def _refuse_others(folder: Path, status: os.stat_result) -> None:
     if stat.S_ISLNK(status.st_mode):
-        raise NoPlace(f"{folder} is a link, and may come to lead to what others wrote; {CURE}")
+        raise PlaceError(f"{folder} is a link, and may come to lead to what others wrote; {CURE}")
     if status.st_uid != os.geteuid():
-        raise NoPlace(f"{folder} belongs to another user; {CURE}")
+        raise PlaceError(f"{folder} belongs to another user; {CURE}")

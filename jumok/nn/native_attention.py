@@ -93,9 +93,9 @@ class _Attend(torch.autograd.Function):
             address(query),
             address(key),
             address(value),
-            floats(space),
-            floats(out),
-            floats(sums),
+            address(space),
+            address(out),
+            address(sums),
         )
         if failed:
             raise IndexError(f"a sequence has more keys than the {key.shape[1]} that are there")
@@ -116,9 +116,9 @@ class _Attend(torch.autograd.Function):
         to_bias = None if bias is None else torch.zeros_like(bias)
         space = query.new_empty(library.attention_space(ctypes.byref(call)))
         failed = library.attend_back(
-            ctypes.byref(call), address(query), address(key), address(value), floats(gradient), floats(sums),
-            floats(space), address(to_query), address(to_key), address(to_value),
-            None if to_bias is None else floats(to_bias),
+            ctypes.byref(call), address(query), address(key), address(value), floats(gradient), address(sums),
+            address(space), address(to_query), address(to_key), address(to_value),
+            None if to_bias is None else address(to_bias),
         )  # fmt: skip
         assert not failed, "as in forward"
         return to_first, to_second, to_bias, None, None, None, None
