@@ -137,7 +137,7 @@ def _compile(compiler: Sequence[str], flags: tuple[str, ...], folder: Path) -> N
                 capture_output=True,
                 timeout=PATIENCE,
                 cwd=folder,
-                env={**os.environ, "LC_ALL": "C", "TMPDIR": str(folder)},
+                env={**os.environ, "LC_ALL": "C", "TMPDIR": str(folder), "LD_PRELOAD": ""},
             )
         except subprocess.TimeoutExpired:
             raise BuildError(f"it took longer than {PATIENCE} seconds") from None
