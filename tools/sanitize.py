@@ -28,10 +28,14 @@ TESTS = (
     "tests/native/test_out_of_range.py",
     "tests/nn/test_native_attention.py",
     "tests/nn/test_dropout_native.py",
-    "tests/decoding",
+    "tests/decoding/test_native_search.py",
+    "tests/decoding/test_native_stack.py",
+    "tests/decoding/test_native_step.py",
+    "tests/decoding/test_captured_weights.py",
     "tests/tasks/test_losses.py",
     "tests/tasks/test_shortlist.py",
 )
+PATIENCE = 1800  # seconds for the tests
 ON_PURPOSE = {  # what the sanitizer calls an error → a program that makes it
     "heap-buffer-overflow": "few = (ctypes.c_float * 4)(); library.gelu(few, ctypes.c_int64(64), few)",
     "misaligned address": "few = (ctypes.c_float * 9)(); odd = ctypes.byref(few, 1); library.gelu(odd, ctypes.c_int64(8), odd)",
@@ -79,21 +83,23 @@ def check(folder: Path, *, compiler: str, flags: str, runtime: str) -> tuple[boo
             "import ctypes; from jumok.native.build import state; library = state().library; assert library, state()"
         )
         done = run(env, "-c", f"{start}; {program}")
-        if error not in reports(folder):
+        if error not in done.stderr + reports(folder):
             return True, f"the sanitizer does not find a {error} that is there:\n{done.stdout}{done.stderr}"
         for path in folder.glob("report*"):
             path.unlink()
-    done = run(env, "-m", "pytest", "-p", "no:cacheprovider", "-x", "-m", "not slow", *TESTS)
+    done = run(env, "-m", "pytest", "-p", "no:cacheprovider", "--capture=sys", "-x", "-m", "not slow", *TESTS)
     found = reports(folder)
     if found or done.returncode:
-        return True, f"FAILED\n{found or done.stdout[-3000:] + done.stderr[-3000:]}"
+        return True, f"FAILED\n{found or done.stdout[-3000:]}{done.stderr[-3000:]}"
     counts = re.search(r"\d+ passed.*?(?= in |$)", done.stdout)
     return False, f"clean: {counts[0] if counts else 'all tests passed'}"
 
 
 def run(env: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run Python in the clone."""
-    return subprocess.run([sys.executable, *arguments], cwd=ROOT, env=env, capture_output=True, text=True)
+    return subprocess.run(
+        [sys.executable, *arguments], cwd=ROOT, env=env, capture_output=True, text=True, timeout=PATIENCE
+    )
 
 
 def printed(*command: str) -> str:

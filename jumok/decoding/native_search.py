@@ -79,7 +79,7 @@ def search_on(
     if taken == NO_MEMORY:
         raise MemoryError("no memory for a search; use a smaller --batch-size")
     if taken < 0:
-        raise step.out_of_range()
+        step.refuse()
     left, sentence = given.sentences * request.width, sentence[: given.sentences]
     still_open = OpenHypotheses(
         next=hypotheses.next[:left],

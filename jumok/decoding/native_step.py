@@ -7,6 +7,7 @@ them. It serves plain float32 decoders on a CPU that nobody observes or trains; 
 """
 
 import ctypes
+from typing import NoReturn
 
 import torch
 from torch import Tensor, nn
@@ -135,7 +136,7 @@ class NativeStep:
         step = self.describe(tokens, length, sentence, state, steps=1)
         step.logits = logits.data_ptr()
         if library.decode_step(ctypes.byref(self.decoder), ctypes.byref(step)):
-            raise self.out_of_range()
+            self.refuse()
         state.cache.advance(1)
         return logits[:, None]
 
@@ -193,10 +194,11 @@ class NativeStep:
             sentence=integers(sentence), space=self.space.data_ptr(),
         )  # fmt: skip
 
-    def out_of_range(self) -> IndexError:
-        """Return what to raise where C was given a number that it cannot look up."""
-        return IndexError(
-            f"a token is not in the vocabulary of {self.decoder.tokens}, or a hypothesis is longer than there is room for"
+    def refuse(self) -> NoReturn:
+        """Refuse numbers that C cannot look up."""
+        known = self.decoder.tokens
+        raise IndexError(
+            f"a token is not in the vocabulary of {known}, or a hypothesis is longer than there is room for"
         )
 
     def _make_room(self, cache: KeyValueCache, longest: int) -> list[Tensor]:

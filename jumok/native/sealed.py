@@ -6,6 +6,7 @@ Whoever may write to a folder of the cache could put a library there. So ours st
 that nobody else may write to. What was checked stays open, and is what is loaded, whatever its name stands for by then.
 """
 
+import errno
 import hashlib
 import os
 import stat
@@ -53,12 +54,14 @@ def opened(folder: Path) -> Path:
             os.close(place)
     except OSError as error:
         raise DamageError(str(error)) from None
-    through = Path(f"/proc/self/fd/{library}")
-    if through.exists():
-        return through
-    os.close(library)  # not Linux: the name has to do, where nobody can let it stand for something else
-    check_place(folder.parent)
-    return folder / LIBRARY
+    try:
+        return Path(
+            "/proc", os.readlink("/proc/self"), "fd", str(library)
+        )  # by number: debuggers follow it from outside
+    except OSError:  # not Linux: the name has to do, where nobody can let it stand for something else
+        os.close(library)
+        check_place(folder.parent)
+        return folder / LIBRARY
 
 
 def _verified(place: int) -> int:
@@ -72,7 +75,7 @@ def _verified(place: int) -> int:
     ours = all(part.st_uid == os.geteuid() and not part.st_mode & OTHERS_WRITE for part in parts)
     if not ours or found.encode() != expected:
         os.close(library)
-        raise OSError(f"{LIBRARY} is not what was compiled")
+        raise OSError(errno.EBADMSG, LIBRARY)
     return library
 
 
