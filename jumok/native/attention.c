@@ -131,8 +131,7 @@ static void turn(const float *x, int64_t x_row, int count, int width, float *out
         for (int i = squares; i < width; i++) out[i * room + k] = x[k * x_row + i];
 }
 
-#define STRIP 16 /* keys are gone through so many at a time, without a rest: scores have room for whole strips */
-
+/* Keys are gone through in strips without a rest: scores have room for whole ones. */
 static inline int rounded(int count) { return (count + STRIP - 1) / STRIP * STRIP; }
 
 /* Scores of one query, scaled and with their bias; −∞ for keys that it may not see. */
@@ -146,16 +145,6 @@ static inline void scale_scores(float *row, int room, int count, float scale, co
     for (int first = 0; first < room; first += STRIP)
         #pragma omp simd
         for (int j = 0; j < STRIP; j++) row[first + j] = first + j < count ? row[first + j] * scale : -INFINITY;
-}
-
-static inline float largest(const float *row, int room) {
-    float tops[STRIP], top = -INFINITY;
-    for (int j = 0; j < STRIP; j++) tops[j] = row[j];
-    for (int first = STRIP; first < room; first += STRIP)
-        #pragma omp simd
-        for (int j = 0; j < STRIP; j++) tops[j] = row[first + j] > tops[j] ? row[first + j] : tops[j];
-    for (int j = 0; j < STRIP; j++) top = tops[j] > top ? tops[j] : top;
-    return top;
 }
 
 /* e^(row − level), and nothing at all where that is less than any weight counts; returns the sum. */

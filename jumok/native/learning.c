@@ -70,17 +70,12 @@ int loss_rows(float *logits, int64_t rows, int64_t columns, const float *bias, c
     for (int64_t row = 0; row < rows; row++)
         if (targets[row] < 0 || targets[row] >= columns) return 1;
     for (int64_t row = 0; row < rows; row++) {
-        float *x = logits + row * columns, top = -INFINITY, sum = 0.0f, all = 0.0f, right;
+        float *x = logits + row * columns, sum = 0.0f, all;
         if (bias) {
             #pragma omp simd
             for (int64_t i = 0; i < columns; i++) x[i] += bias[i];
         }
-        right = x[targets[row]];
-        #pragma omp simd reduction(max : top) reduction(+ : all)
-        for (int64_t i = 0; i < columns; i++) {
-            top = x[i] > top ? x[i] : top;
-            all += x[i];
-        }
+        const float right = x[targets[row]], top = largest_and_sum(x, columns, &all);
         #pragma omp simd reduction(+ : sum)
         for (int64_t i = 0; i < columns; i++) {
             x[i] = exponential(x[i] - top);

@@ -67,7 +67,7 @@ def test_masks_that_do_not_fit_are_refused_as_by_torch():
     for mask in (torch.ones(2, 1, 1, 5, dtype=torch.bool), torch.ones(3, 1, 1, 6, dtype=torch.bool)):
         mask[..., -1] = False
         for inside in (True, False):
-            with fast_path(when=inside), pytest.raises(RuntimeError, match="expand|must match"):
+            with fast_path(when=inside), pytest.raises(RuntimeError, match=r"expand|must match"):
                 layer(x, mask)
 
 
