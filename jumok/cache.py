@@ -81,7 +81,7 @@ def discard(folder: Path) -> None:
 
 def write_through(folder: Path) -> None:
     """Wait until what a folder holds is on the disk: some 4 ms for each file, beside the writing (an SSD of a server)."""
-    for place, _, names in os.walk(folder):
+    for place, _, names in os.walk(folder, topdown=False):
         for path in (*(Path(place, name) for name in names), Path(place)):
             if not path.is_symlink():
                 _synced(path)

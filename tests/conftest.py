@@ -36,6 +36,14 @@ def own_cache(tmp_path_factory) -> None:
 
 
 @pytest.fixture(autouse=True, scope="session")
+def no_waiting_for_the_disk() -> Iterator[None]:
+    """Do not write the cache through to the disk; tests/test_cache.py does."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("jumok.cache._synced", lambda path: None)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
 def short_measurements() -> Iterator[None]:
     """Time steps for a moment, not for seconds; seek the constant caption among few; leave out METEOR's Java program.
 

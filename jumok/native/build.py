@@ -69,13 +69,13 @@ def state() -> Kernels:
         except (PlaceError, JumokError) as error:  # of the cache: another compiler would meet the same
             return Kernels(None, str(error).rstrip("."))
         except (BuildError, OSError) as error:
-            failures.setdefault(compiler[0], f"{compiler[0]} failed ({error})")
+            failures.setdefault(compiler[0], f"the compiler {compiler[0]} failed ({error})")
             continue
         return Kernels(library, f"compiled by {compiler[0]} for {library.instructions().decode()}")
     if not failures:
         return Kernels(None, "there is no C compiler on PATH (cc, gcc or clang); install one")
     cure = "install another C compiler (gcc or clang), or let it try again with jumok cache --clear"
-    return Kernels(None, f"{'; '.join(failures.values())}; {cure}")
+    return Kernels(None, f"they could not be compiled: {'; '.join(failures.values())}; {cure}")
 
 
 def _loaded(path: Path) -> ctypes.CDLL:
