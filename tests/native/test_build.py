@@ -70,6 +70,13 @@ load = build.state.__wrapped__  # without the memory of this process
 
 
 @needs_compiler
+@pytest.mark.skipif(os.environ.get("JUMOK_NATIVE") == "0", reason="nobody wants them")
+def test_where_there_is_a_compiler_there_are_kernels():
+    """Or else their tests would be left out, and nobody would know."""
+    assert build.state().library is not None, build.state().told
+
+
+@needs_compiler
 def test_compiled_once_for_each_source_processor_and_flags(runs, source, monkeypatch, tmp_path):
     assert load().told == f"compiled by {COMPILER} for a test"
     assert load().library is not None
