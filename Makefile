@@ -1,5 +1,6 @@
 # make run   sets up and does the main job on built-in data
 # make test  sets up and passes the tests
+# make sanitize   passes the kernels' tests under AddressSanitizer and UndefinedBehaviorSanitizer, with gcc and clang
 # make wheel sets up and builds the wheel and the sdist into dist/
 # make bench DATA=folder PART=recurrent   measures jumok beside its peers: see benchmarks/README.md
 PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
@@ -10,7 +11,7 @@ RUN = runs/dates-transformer
 
 PART = transformer translation startup recurrent language generation images captions forecasting drawing
 
-.PHONY: run test test-slow lint wheel bench clean
+.PHONY: run test test-slow sanitize lint wheel bench clean
 
 run: .venv/.run
 	$(JUMOK) translate ko-en "넌 누구니?"
@@ -37,6 +38,9 @@ test: .venv/.dev lint
 
 test-slow: .venv/.slow
 	.venv/bin/pytest -m slow
+
+sanitize: .venv/.dev
+	.venv/bin/python tools/sanitize.py
 
 lint: .venv/.dev
 	.venv/bin/ruff check .

@@ -1,8 +1,10 @@
 """The cache: folders whose names say what is in them, built once and shared by every run.
 
-everything that goes in → cache_key → root/key. A folder is built beside its place and renamed when whole, so
-no half-built entry is ever seen and two processes may build the same one. Each entry carries a marker file;
-nothing without it is ever deleted.
+everything that goes in → cache_key → root/key. A folder is built beside its place, written through to the disk and
+renamed when whole: so no half-built entry is ever seen, after a power cut either, and two processes may build the same
+one. Each entry carries a marker file; nothing without it is ever deleted.
+
+A root that we make is ours alone (0700), as the XDG specification wants it. One that is there already may be shared.
 """
 
 import errno
@@ -11,6 +13,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -45,24 +48,56 @@ def cache_key(kind: str, *parts: object, format: int = 1) -> str:
     return f"{kind}-{hashlib.sha256(text.encode()).hexdigest()[:32]}"
 
 
-def cached_folder(key: str, build: Callable[[Path], None]) -> Path:
-    """Return the cache's folder for key, calling build(empty folder) first if it is not there yet."""
+def cached_folder(key: str, build: Callable[[Path], None], *, mode: int = 0o777) -> Path:
+    """Return the cache's folder for key, calling build(empty folder) first if it is not there yet; umask takes from mode."""
     assert Path(key).name == key, key
     root = cache_root()
     final = root / key
     if final.exists():
         return final
-    building = root / f"{_BUILDING}{key}-{os.getpid()}-{os.urandom(4).hex()}"
+    building = _beside(final)
     try:
-        building.mkdir(parents=True)
+        root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        building.mkdir(mode=mode)
         (building / MARKER).write_text(key + "\n", encoding="utf-8")
         build(building)
+        write_through(building)
         _rename(building, final)
+        _synced(root)
     except OSError as error:
         raise _explained(root, error) or error from None
     finally:
         shutil.rmtree(building, ignore_errors=True)
     return final
+
+
+def discard(folder: Path) -> None:
+    """Take an entry out of the cache, all of it at once, so that it is built anew."""
+    leaving = _beside(folder)
+    with suppress(OSError):  # where another process was quicker
+        os.rename(folder, leaving)
+    shutil.rmtree(leaving, ignore_errors=True)
+
+
+def write_through(folder: Path) -> None:
+    """Wait until what a folder holds is on the disk: some 4 ms for each file, beside the writing (an SSD of a server)."""
+    for place, _, names in os.walk(folder, topdown=False):
+        for path in (*(Path(place, name) for name in names), Path(place)):
+            if not path.is_symlink():
+                _synced(path)
+
+
+def _synced(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _beside(folder: Path) -> Path:
+    """Return where an entry is while it is built or deleted."""
+    return folder.parent / f"{_BUILDING}{folder.name}-{os.getpid()}-{os.urandom(4).hex()}"
 
 
 def _rename(building: Path, final: Path) -> None:

@@ -31,8 +31,16 @@ def own_cache(tmp_path_factory) -> None:
     os.environ["JUMOK_CACHE"] = str(root / "cache")
     os.environ["JUMOK_DATA_HOME"] = str(tmp_path_factory.mktemp("home") / "data")
     os.environ.pop("JUMOK_DATA", None)
-    build.kernels.cache_clear()  # compiled into this cache now, not by the first process that a test starts and perhaps kills
-    build.kernels()
+    build.state.cache_clear()  # compiled into this cache now, not by the first process that a test starts and perhaps kills
+    build.state()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def no_waiting_for_the_disk() -> Iterator[None]:
+    """Do not write the cache through to the disk; tests/test_cache.py does."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("jumok.cache._synced", lambda path: None)
+        yield
 
 
 @pytest.fixture(autouse=True, scope="session")

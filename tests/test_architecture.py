@@ -35,9 +35,9 @@ ALLOWED = {
     "runs/run": LEAVES | {"config", "catalogue", "data"},
     "predictors": LEAVES | {"config", "nn", "inspection", "decoding", "data", "evaluation", "lens", "tasks", "export", "runs/run"},
     "runs": LEAVES | {"config", "catalogue", "nn", "inspection", "data", "lens", "tasks", "training", "predictors", "runs/run"},
-    "workflows": LEAVES | {"config", "catalogue", "nn", "inspection", "data", "evaluation", "lens", "tasks", "training", "export", "predictors", "runs", "runs/run"},
+    "workflows": LEAVES | {"config", "catalogue", "nn", "inspection", "data", "native", "evaluation", "lens", "tasks", "training", "export", "predictors", "runs", "runs/run"},
     "api": LEAVES | {"config", "catalogue", "tasks", "training", "predictors", "inspection", "lens", "runs", "runs/run", "workflows"},
-    "cli": LEAVES | {"api", "config", "catalogue"},
+    "cli": LEAVES | {"api", "config", "catalogue", "native"},
 }  # fmt: skip
 
 

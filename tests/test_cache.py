@@ -9,7 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from jumok.cache import MARKER, cache_entries, cache_key, cache_root, cache_size, cached_folder, clear_cache
+from jumok.cache import (
+    MARKER,
+    _synced,
+    cache_entries,
+    cache_key,
+    cache_root,
+    cache_size,
+    cached_folder,
+    clear_cache,
+    discard,
+)
 from jumok.errors import DataError
 
 
@@ -66,6 +76,47 @@ def test_a_failed_build_leaves_nothing(root):
     with pytest.raises(RuntimeError, match="stop"):
         cached_folder("key", fail)
     assert list(root.iterdir()) == []
+
+
+def test_an_entry_is_on_the_disk_before_it_has_its_name(root, monkeypatch):
+    done = []
+    rename = os.rename
+    monkeypatch.setattr("jumok.cache._synced", lambda path: (done.append(path.name), _synced(path)))
+    monkeypatch.setattr(os, "rename", lambda old, new: (done.append("renamed"), rename(old, new)))
+
+    def make(folder):
+        (folder / "deep").mkdir()
+        (folder / "deep" / "x").write_text("whole")
+        (folder / "away").symlink_to("nowhere")
+
+    cached_folder("key", make)
+    assert {MARKER, "deep", "x"} < set(done[: done.index("renamed")])
+    assert done.index("x") < done.index("deep")
+    assert done[-3].startswith(".building-key")
+    assert done[-2:] == ["renamed", "cache"]
+
+
+def test_a_root_that_we_make_is_ours_alone_and_one_that_is_there_stays_as_it_is(root):
+    before = os.umask(0o002)
+    try:
+        for mode, expected in ((0o777, 0o775), (0o700, 0o700)):
+            folder = cached_folder(f"key-{mode:o}", lambda folder: None, mode=mode)
+            assert folder.stat().st_mode & 0o777 == expected
+        assert root.stat().st_mode & 0o777 == 0o700
+        root.chmod(0o775)
+        cached_folder("other", lambda folder: None)
+        assert root.stat().st_mode & 0o777 == 0o775
+    finally:
+        os.umask(before)
+
+
+def test_a_discarded_entry_is_built_anew(root):
+    for content in ("one", "two"):
+        folder = cached_folder("key", lambda folder, content=content: (folder / "x").write_text(content) and None)
+        assert (folder / "x").read_text() == content
+        discard(folder)
+        discard(folder)  # by another process
+        assert list(root.iterdir()) == []
 
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT])

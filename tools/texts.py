@@ -34,7 +34,15 @@ WORDS = {
     "COLUMNS",
     "inventory",
 }  # names whose values are shown as words
-OUR_ERRORS = {"AttributeError", "TypeError", "AssertionError", "NotImplementedError", "KeyError", "RuntimeError"}
+OUR_ERRORS = {
+    "AttributeError",
+    "TypeError",
+    "AssertionError",
+    "NotImplementedError",
+    "KeyError",
+    "IndexError",
+    "RuntimeError",
+}
 NO_TEXTS = {"compile", "sub", "search", "cast", "getattr", "counted"}  # calls whose literals are no texts by themselves
 NOT_SHOWN = {  # files, and what in them nobody reads; None: all of it
     "workflows/ship.py": None,  # makes the shipped models: not a command

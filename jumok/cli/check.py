@@ -77,6 +77,7 @@ def show(report: "CheckReport") -> None:
         localized_word(
             "speed"
         ): f"{report.tokens_per_second:,.0f} {report.counted}/s with the machine as busy as it is now",
+        localized_word("kernels in C"): report.kernels,
         localized_word(
             "processes"
         ): f"{report.workers} ({', '.join(localized(f'{speed:.3g} batches/s in {name}') for name, speed in report.settings.items())})",

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def list_inventory(
     as_json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
-    """Show models, tasks, recipes, built-in data sets, and trained models that are ready for use.
+    """Show models, tasks, recipes, built-in data sets, trained models that are ready for use, and whether C speeds them up.
 
     Example: [bold]jumok list[/bold]
     """
@@ -24,6 +24,7 @@ def list_inventory(
 
     from jumok.catalogue import DATASETS, MODELS, SHIPPED, TASKS, registered
     from jumok.config.recipe import shipped_recipes
+    from jumok.native import build
 
     inventory = {
         "models": {name: entry.summary for name, entry in MODELS.items()} | registered("models"),
@@ -33,6 +34,8 @@ def list_inventory(
     }
     if SHIPPED:
         inventory["shipped models"] = {name: entry.summary for name, entry in SHIPPED.items()}
+    native = build.state()
+    inventory["kernels in C"] = {"not in use" if native.library is None else "in use": native.told}
     if as_json:
         typer.echo(json.dumps(inventory, ensure_ascii=False, indent=1))
         return
@@ -47,7 +50,7 @@ def list_inventory(
             padding=(0, 2),
         )
         for name, text in entries.items():
-            table.add_row(name, localized(text))
+            table.add_row(localized_word(name) if title == "kernels in C" else name, localized(text))
         console.print(table)
         console.print()
     say("jumok recipe NAME prints a recipe, jumok recipe --presets the sizes that models have by name.")

@@ -14,6 +14,7 @@ from torch import Tensor
 from jumok.decoding.native_step import NativeStep
 from jumok.decoding.state import AttendingState
 from jumok.native.build import kernels
+from jumok.native.kernels import NO_MEMORY, floats, integers
 from jumok.nn.model import EndedHypotheses, OpenHypotheses, SearchRequest, SearchResult
 
 # N sentences · W hypotheses of each · R = N × W hypotheses · T room for tokens · E hypotheses that have ended
@@ -36,7 +37,8 @@ class _OpenArguments(ctypes.Structure):
     """struct open_hypotheses of searching.c."""
 
     _fields_ = (
-        *((name, ctypes.c_int) for name in ("sentences", "room")),
+        ("sentences", ctypes.c_int),
+        ("room", ctypes.c_int64),
         *((name, ctypes.c_void_p) for name in ("sentence", *OPEN)),
     )
 
@@ -54,6 +56,7 @@ def search_on(
     library = kernels()
     assert library is not None
     sentences, room = len(hypotheses.longest), hypotheses.tokens.shape[1]
+    _check(hypotheses, rows=sentences * request.width)
     sentence, length = torch.arange(sentences), hypotheses.length
     step.describe_projection(state)
     steps = min(request.steps, 1 + WORK // (len(hypotheses.next) * step.size))
@@ -64,15 +67,19 @@ def search_on(
         torch.empty(most, room, dtype=torch.int64), torch.empty(most, room),
     )  # fmt: skip
     never = torch.tensor(request.never, dtype=torch.int64)
-    shortlist = None if request.shortlist is None else request.shortlist.data_ptr()
+    assert request.shortlist is None or len(request.shortlist) == step.decoder.vocabulary
+    shortlist = None if request.shortlist is None else integers(request.shortlist)
     asked = _RequestArguments(
         width=request.width, steps=steps, until=request.until, never_count=len(never), end=request.end,
         never=never.data_ptr(), shortlist=shortlist,
     )  # fmt: skip
     given = _OpenArguments(sentences, room, *_addresses([sentence, *(getattr(hypotheses, name) for name in OPEN)]))
     found = _EndedArguments(0, *_addresses(ended))
-    if library.search_on(*(ctypes.byref(each) for each in (step.decoder, arguments, asked, given, found))) < 0:
+    taken = library.search_on(*(ctypes.byref(each) for each in (step.decoder, arguments, asked, given, found)))
+    if taken == NO_MEMORY:
         raise MemoryError("no memory for a search; use a smaller --batch-size")
+    if taken < 0:
+        step.refuse()
     left, sentence = given.sentences * request.width, sentence[: given.sentences]
     still_open = OpenHypotheses(
         next=hypotheses.next[:left],
@@ -91,5 +98,13 @@ def search_on(
     )
 
 
-def _addresses(tensors: Sequence[Tensor]) -> list[int]:
-    return [tensor.data_ptr() for tensor in tensors]
+def _check(hypotheses: OpenHypotheses, *, rows: int) -> None:
+    """Check that there are so many hypotheses, each with as much room as the others; C checks what stands in them."""
+    sizes = {len(tensor) for tensor in (hypotheses.next, hypotheses.length, hypotheses.total)}
+    assert sizes == {rows}
+    assert hypotheses.tokens.shape == hypotheses.log_probabilities.shape == (rows, hypotheses.tokens.shape[1])
+    assert len(hypotheses.ended) == len(hypotheses.longest)
+
+
+def _addresses(tensors: Sequence[Tensor]) -> list[ctypes.c_void_p]:
+    return [(floats if tensor.is_floating_point() else integers)(tensor) for tensor in tensors]

@@ -15,6 +15,7 @@ from torch import Tensor
 from jumok.decoding.key_value_cache import KeyValueCache
 from jumok.decoding.native_step import ACTIVATION_ORDER, DecoderArguments, StepArguments
 from jumok.native.build import kernels, matrix_product
+from jumok.native.kernels import address, floats
 
 # R hypotheses · D width
 
@@ -48,7 +49,7 @@ class NativeStack:
             ]  # C reads no second attention, nor one as the third
         first, features = layers[0][0], layers[0][1][2].shape[0] if layers[0][1] else 0
         self.kept = [tensor.untyped_storage() for tensor in (*weights, *final)]
-        self.pointers = (ctypes.c_void_p * len(weights))(*(tensor.data_ptr() for tensor in weights))
+        self.pointers = (ctypes.c_void_p * len(weights))(*(floats(tensor).value for tensor in weights))
         self.layers, self.spaces = len(layers), dict[int, Tensor]()  # each thread has room of its own to work in
         self.pool: ThreadPoolExecutor | None = None
         self.arguments = DecoderArguments(
@@ -57,7 +58,7 @@ class NativeStack:
             weights=ctypes.addressof(self.pointers),
         )  # fmt: skip
         if final:
-            self.arguments.final_norm, self.arguments.final_shift = (tensor.data_ptr() for tensor in final)
+            self.arguments.final_norm, self.arguments.final_shift = map(floats, final)
 
     @staticmethod
     def serves(layers: Sequence[tuple[tuple[Tensor, ...], tuple[Tensor, ...]]]) -> bool:
@@ -72,12 +73,16 @@ class NativeStack:
             and (tensor.numel() <= LARGEST or torch.get_num_threads() == 1)
             for tensor in tensors
         )
-        return square and readable and bool(matrix_product()) and kernels() is not None
+        plain = not torch.is_autocast_enabled("cpu")  # what is remembered has other numbers then
+        return square and readable and plain and bool(matrix_product()) and kernels() is not None
 
     def __call__(self, x: Tensor, cache: KeyValueCache) -> Tensor:
         """Return states (R, 1, D) of x (R, 1, D), which continues what is cached; threads share the hypotheses."""
         x, rows, longest = x.contiguous(), len(x), cache.longest + 1
         cached, lengths, states = cache.laid_out(longest), cache.lengths, torch.empty_like(x)
+        assert x.dtype == cached[0].dtype == torch.float32  # all that is cached is made alike
+        assert len(lengths) == rows
+        assert x.numel() == rows * self.arguments.width
         threads = max(min(torch.get_num_threads(), rows // PORTION), 1)
         each = -(-rows // threads)
 
@@ -109,6 +114,8 @@ class NativeStack:
                 remembered[4 * layer + kind] = cached[2 * layer + kind].data_ptr()
         step = StepArguments(
             hypotheses=rows, group=1, remembered=ctypes.addressof(remembered), row=cached[0].stride(0),
-            head=cached[0].stride(1), length=lengths.data_ptr(), embedded=x.data_ptr(), space=space.data_ptr(),
+            head=cached[0].stride(1), longest=capacity, length=lengths.data_ptr(), embedded=x.data_ptr(),
+            space=space.data_ptr(),
         )  # fmt: skip
-        library.decode_stack(ctypes.byref(self.arguments), ctypes.byref(step), ctypes.c_void_p(states.data_ptr()))
+        if library.decode_stack(ctypes.byref(self.arguments), ctypes.byref(step), address(states)):
+            raise IndexError(f"a hypothesis is longer than the {capacity} tokens that there is room for")

@@ -7,6 +7,7 @@ them. It serves plain float32 decoders on a CPU that nobody observes or trains; 
 """
 
 import ctypes
+from typing import NoReturn
 
 import torch
 from torch import Tensor, nn
@@ -15,8 +16,9 @@ from jumok.decoding.key_value_cache import KeyValueCache
 from jumok.decoding.row_buffers import blank
 from jumok.decoding.state import AttendingState
 from jumok.native.build import kernels, matrix_product
-from jumok.native.kernels import address
+from jumok.native.kernels import floats, integers
 from jumok.nn.embeddings import Embedding
+from jumok.nn.masks import shown_keys
 from jumok.nn.norms import LayerNorm
 from jumok.nn.transformer import DecoderLayer, DecoderStack, Weighted
 
@@ -35,6 +37,7 @@ class DecoderArguments(ctypes.Structure):
             (name, ctypes.c_int)
             for name in ("layers", "width", "heads", "features", "vocabulary", "activation", "pre", "crosses")
         ),
+        *((name, ctypes.c_int64) for name in ("tokens", "places")),
         *((name, ctypes.c_float) for name in ("scale", "epsilon", "embedding_scale")),
         *(
             (name, ctypes.c_void_p)
@@ -50,7 +53,19 @@ class StepArguments(ctypes.Structure):
         ("hypotheses", ctypes.c_int),
         ("group", ctypes.c_int),
         ("remembered", ctypes.c_void_p),
-        *((name, ctypes.c_int64) for name in ("row", "head", "memory_row", "memory_head", "memory_place")),
+        *(
+            (name, ctypes.c_int64)
+            for name in (
+                "row",
+                "head",
+                "longest",
+                "memory_row",
+                "memory_head",
+                "memory_place",
+                "sentences",
+                "source_longest",
+            )
+        ),
         *(
             (name, ctypes.c_void_p)
             for name in ("next", "length", "embedded", "source_length", "sentence", "space", "logits")
@@ -73,16 +88,16 @@ class NativeStep:
         weights = [tensor for layer in decoder.layers for tensor in _weights(layer)]
         final = () if decoder.final is None else (decoder.final.weight, decoder.final.bias)
         self.kept = [tensor.untyped_storage() for tensor in (*weights, *final, embed.table.weight)]
-        self.pointers = (ctypes.c_void_p * len(weights))(*(tensor.data_ptr() for tensor in weights))
+        self.pointers = (ctypes.c_void_p * len(weights))(*(floats(tensor).value for tensor in weights))
         self.decoder = DecoderArguments(
             multiply=matrix_product(), layers=self.layers, width=width, heads=self.heads,
             features=first.feedforward.expand.out_features if first.has_feedforward else 0,
             activation=ACTIVATION_ORDER.index(first.feedforward.kind) if first.has_feedforward else 0, pre=first.around_attention.pre, crosses=1,
             scale=first.attention.scale, epsilon=first.around_attention.norm.eps, embedding_scale=embed.scale,
-            table=embed.table.weight.data_ptr(), weights=ctypes.addressof(self.pointers),
+            tokens=len(embed.table.weight), table=floats(embed.table.weight), weights=ctypes.addressof(self.pointers),
         )  # fmt: skip
         if final:
-            self.decoder.final_norm, self.decoder.final_shift = (tensor.data_ptr() for tensor in final)
+            self.decoder.final_norm, self.decoder.final_shift = map(floats, final)
         self.size = sum(tensor.numel() for tensor in (*weights, self.projection[0]))
         self.table = torch.zeros(0, width)  # encodings of the first positions
         self.space = torch.zeros(0)
@@ -102,10 +117,12 @@ class NativeStep:
             type(tensor) is nn.Parameter  # not sharded among processes
             and tensor.dtype == torch.float32
             and tensor.device.type == "cpu"
-            and tensor.is_contiguous()
-            for tensor in (project.weight, embed.table.weight)
+            for tensor in (*decoder.parameters(), *project.parameters(), embed.table.weight)
         )
-        if not (plain and square and added and readable and matrix_product() and kernels()):
+        in_a_row = project.weight.is_contiguous() and embed.table.weight.is_contiguous()
+        if not (plain and square and added and readable and in_a_row and matrix_product() and kernels()):
+            return None
+        if torch.is_autocast_enabled("cpu"):  # what is remembered has other numbers then
             return None
         return cls(embed, decoder, project)
 
@@ -113,19 +130,21 @@ class NativeStep:
         """Return logits (R, 1, V) after tokens (R, 1), which the state remembers from now on."""
         library = kernels()
         assert library is not None
-        tokens, length = tokens.contiguous(), state.cache.lengths.contiguous()
+        tokens, length = tokens.long().contiguous(), state.cache.lengths.contiguous()
         sentence = torch.arange(len(state.memory.mask))
         logits = torch.empty(len(tokens), self.describe_projection(state))
         step = self.describe(tokens, length, sentence, state, steps=1)
         step.logits = logits.data_ptr()
-        library.decode_step(ctypes.byref(self.decoder), ctypes.byref(step))
+        if library.decode_step(ctypes.byref(self.decoder), ctypes.byref(step)):
+            self.refuse()
         state.cache.advance(1)
         return logits[:, None]
 
     def describe_projection(self, state: AttendingState) -> int:
         """Let C project onto the whole vocabulary, or onto the state's shortlist; return how many tokens that is."""
         weight, bias = self.projection if state.projection is None else state.projection
-        self.decoder.project, self.decoder.project_bias = weight.data_ptr(), bias.data_ptr()
+        assert weight.shape == (len(bias), self.decoder.width)
+        self.decoder.project, self.decoder.project_bias = floats(weight), floats(bias)
         self.decoder.vocabulary = len(bias)
         return len(bias)
 
@@ -141,10 +160,21 @@ class NativeStep:
         count, longest = len(tokens), cache.longest + steps
         own = self._make_room(cache, longest)
         theirs = memory.buffers.tensors
+        sentences, source_longest = memory.mask.shape
+        group = count // sentences
+        assert len(length) == cache.rows == count == group * sentences
+        assert sentences == len(sentence)
+        assert min(len(own[0]), len(own[-1])) >= count
+        assert theirs[0].dtype == torch.float32
+        assert theirs[0].is_cpu
+        assert len(theirs[0]) >= sentences
+        assert theirs[0].shape[2] >= source_longest
         if memory.mask is not self.mask:
-            self.mask, self.source_length = memory.mask, memory.mask.sum(dim=1)
+            shown = shown_keys(memory.mask[:, None, None], sentences, source_longest)
+            assert shown is not None, "tokens of a source stand before its padding"
+            self.mask, self.source_length = memory.mask, shown
         self._encode_positions(longest)
-        most = ctypes.c_int64(max(longest, memory.mask.shape[1]))
+        most = ctypes.c_int64(max(longest, source_longest))
         needed = library.work_space(ctypes.byref(self.decoder), count, most)
         if len(self.space) < needed:
             self.space = torch.empty(2 * needed)
@@ -157,11 +187,19 @@ class NativeStep:
         )
         memory_row, memory_head, memory_place, _ = theirs[0].stride()
         return StepArguments(
-            hypotheses=count, group=count // len(memory.mask), remembered=ctypes.addressof(self.remembered),
-            row=own[0].stride(0), head=own[0].stride(1), memory_row=memory_row, memory_head=memory_head,
-            memory_place=memory_place, next=tokens.data_ptr(), length=length.data_ptr(),
-            source_length=self.source_length.data_ptr(), sentence=sentence.data_ptr(), space=self.space.data_ptr(),
+            hypotheses=count, group=group, remembered=ctypes.addressof(self.remembered),
+            row=own[0].stride(0), head=own[0].stride(1), longest=longest, memory_row=memory_row,
+            memory_head=memory_head, memory_place=memory_place, sentences=sentences, source_longest=source_longest,
+            next=integers(tokens), length=integers(length), source_length=integers(self.source_length),
+            sentence=integers(sentence), space=self.space.data_ptr(),
         )  # fmt: skip
+
+    def refuse(self) -> NoReturn:
+        """Refuse numbers that C cannot look up."""
+        known = self.decoder.tokens
+        raise IndexError(
+            f"a token is not in the vocabulary of {known}, or a hypothesis is longer than there is room for"
+        )
 
     def _make_room(self, cache: KeyValueCache, longest: int) -> list[Tensor]:
         """Return each layer's keys and values (R, H, C, d), contiguous, with room for so many tokens."""
@@ -179,7 +217,7 @@ class NativeStep:
         count = min(count, self.positions.limit) if self.positions.limit else count
         encoded = self.positions.encode(torch.arange(count)).float()
         self.table = encoded.expand(count, self.decoder.width).contiguous()
-        self.decoder.positions = address(self.table)
+        self.decoder.positions, self.decoder.places = floats(self.table), count
 
 
 def _weights(layer: DecoderLayer) -> list[Tensor]:

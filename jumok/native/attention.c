@@ -4,7 +4,8 @@
    values and their gradients are read and written where the linear layers around them have them. Nothing but the
    log-sum of each query is kept for the gradient; weights are computed again.
 
-   Head widths are multiples of 4. A sequence may have fewer keys than the longest; a causal query sees no later key. Arrays are float32. */
+   Head widths are multiples of 4. A sequence may have fewer keys than the longest; a causal query sees no later key. Arrays are float32.
+   Returns are 0, or 1 where a sequence would have more keys than there are. */
 
 #include "vectors.h"
 
@@ -102,17 +103,17 @@ static inline void turn_square(const float *x, int64_t x_row, float *out, int64_
     eight rows[8], pairs[8], fours[8];
     for (int i = 0; i < 8; i++) rows[i] = load(x + i * x_row);
     for (int i = 0; i < 4; i++) {
-        pairs[2 * i] = __builtin_shuffle(rows[2 * i], rows[2 * i + 1], (eight_integers){0, 8, 1, 9, 4, 12, 5, 13});
-        pairs[2 * i + 1] = __builtin_shuffle(rows[2 * i], rows[2 * i + 1], (eight_integers){2, 10, 3, 11, 6, 14, 7, 15});
+        pairs[2 * i] = PICK(rows[2 * i], rows[2 * i + 1], 0, 8, 1, 9, 4, 12, 5, 13);
+        pairs[2 * i + 1] = PICK(rows[2 * i], rows[2 * i + 1], 2, 10, 3, 11, 6, 14, 7, 15);
     }
     for (int i = 0; i < 8; i += 4)
         for (int j = 0; j < 2; j++) {
-            fours[i + 2 * j] = __builtin_shuffle(pairs[i + j], pairs[i + 2 + j], (eight_integers){0, 1, 8, 9, 4, 5, 12, 13});
-            fours[i + 2 * j + 1] = __builtin_shuffle(pairs[i + j], pairs[i + 2 + j], (eight_integers){2, 3, 10, 11, 6, 7, 14, 15});
+            fours[i + 2 * j] = PICK(pairs[i + j], pairs[i + 2 + j], 0, 1, 8, 9, 4, 5, 12, 13);
+            fours[i + 2 * j + 1] = PICK(pairs[i + j], pairs[i + 2 + j], 2, 3, 10, 11, 6, 7, 14, 15);
         }
     for (int i = 0; i < 4; i++) {
-        eight low = __builtin_shuffle(fours[i], fours[4 + i], (eight_integers){0, 1, 2, 3, 8, 9, 10, 11});
-        eight high = __builtin_shuffle(fours[i], fours[4 + i], (eight_integers){4, 5, 6, 7, 12, 13, 14, 15});
+        eight low = PICK(fours[i], fours[4 + i], 0, 1, 2, 3, 8, 9, 10, 11);
+        eight high = PICK(fours[i], fours[4 + i], 4, 5, 6, 7, 12, 13, 14, 15);
         memcpy(out + i * out_row, &low, sizeof low);
         memcpy(out + (4 + i) * out_row, &high, sizeof high);
     }
@@ -130,8 +131,7 @@ static void turn(const float *x, int64_t x_row, int count, int width, float *out
         for (int i = squares; i < width; i++) out[i * room + k] = x[k * x_row + i];
 }
 
-#define STRIP 16 /* keys are gone through so many at a time, without a rest: scores have room for whole strips */
-
+/* Keys are gone through in strips without a rest: scores have room for whole ones. */
 static inline int rounded(int count) { return (count + STRIP - 1) / STRIP * STRIP; }
 
 /* Scores of one query, scaled and with their bias; −∞ for keys that it may not see. */
@@ -145,16 +145,6 @@ static inline void scale_scores(float *row, int room, int count, float scale, co
     for (int first = 0; first < room; first += STRIP)
         #pragma omp simd
         for (int j = 0; j < STRIP; j++) row[first + j] = first + j < count ? row[first + j] * scale : -INFINITY;
-}
-
-static inline float largest(const float *row, int room) {
-    float tops[STRIP], top = -INFINITY;
-    for (int j = 0; j < STRIP; j++) tops[j] = row[j];
-    for (int first = STRIP; first < room; first += STRIP)
-        #pragma omp simd
-        for (int j = 0; j < STRIP; j++) tops[j] = row[first + j] > tops[j] ? row[first + j] : tops[j];
-    for (int j = 0; j < STRIP; j++) top = tops[j] > top ? tops[j] : top;
-    return top;
 }
 
 /* e^(row − level), and nothing at all where that is less than any weight counts; returns the sum. */
@@ -186,11 +176,18 @@ int64_t attention_space(const struct attention *a) {
     return 2 * a->width * room + 2 * a->queries * room;
 }
 
+static int lengths_fit(const struct attention *a) {
+    for (int64_t s = 0; a->lengths && s < a->sequences; s++)
+        if (a->lengths[s] < 0 || a->lengths[s] > a->keys) return 0;
+    return 1;
+}
+
 /* out is (sequences, queries, heads · width), sums (sequences, heads, queries). */
-void attend_all(const struct attention *a, const float *query, const float *key, const float *value, float *space,
-                float *out, float *sums) {
+int attend_all(const struct attention *a, const float *query, const float *key, const float *value, float *space,
+               float *out, float *sums) {
     const int width = a->width;
     const int64_t out_row = (int64_t)a->heads * width;
+    if (!lengths_fit(a)) return 1;
     for (int64_t s = 0; s < a->sequences; s++) {
         const int keys = a->lengths ? (int)a->lengths[s] : a->keys, room = rounded(keys);
         if (!keys) { /* nothing to look at */
@@ -223,13 +220,15 @@ void attend_all(const struct attention *a, const float *query, const float *key,
             small_product(weights, room, 1, v, a->key_row, a->queries, keys, width, into, out_row);
         }
     }
+    return 0;
 }
 
 /* Gradients of query, key and value, laid out as they are; to_bias (biases, heads, queries, keys) is added to. */
-void attend_back(const struct attention *a, const float *query, const float *key, const float *value, const float *gradient,
-                 const float *sums, float *space, float *to_query, float *to_key, float *to_value, float *to_bias) {
+int attend_back(const struct attention *a, const float *query, const float *key, const float *value, const float *gradient,
+                const float *sums, float *space, float *to_query, float *to_key, float *to_value, float *to_bias) {
     const int width = a->width;
     const int64_t out_row = (int64_t)a->heads * width;
+    if (!lengths_fit(a)) return 1;
     for (int64_t s = 0; s < a->sequences; s++) {
         const int keys = a->lengths ? (int)a->lengths[s] : a->keys, room = rounded(keys);
         float *turned_keys = space, *turned_values = turned_keys + (int64_t)width * room;
@@ -276,4 +275,5 @@ void attend_back(const struct attention *a, const float *query, const float *key
             small_product(weights, 1, room, outward, out_row, keys, a->queries, width, to_value + at_key, a->key_row);
         }
     }
+    return 0;
 }

@@ -4,7 +4,8 @@
    decode_step    the same, and the logits after it
    decode_stack   the same without logits, of tokens that come embedded
 
-   torch computes the same in nn/transformer.py, which it is tested against (tests/decoding). Arrays are float32. */
+   torch computes the same in nn/transformer.py, which it is tested against (tests/decoding). Arrays are float32. Returns are 0, or 1
+   where a token, a length or a sentence is out of range: then nothing was read or written. */
 
 #include "decoding.h"
 
@@ -115,6 +116,21 @@ static void activate(float *x, int64_t count, int kind) {
     }
 }
 
+/* Whether all that a step's indices point to is there. */
+static int in_range(const struct decoder *d, const struct step *s) {
+    for (int64_t row = 0; row < s->hypotheses; row++) {
+        if (s->length[row] < 0 || s->length[row] >= s->longest) return 0;
+        if (!s->embedded && (s->next[row] < 0 || s->next[row] >= d->tokens)) return 0;
+        if (d->positions && s->length[row] >= d->places) return 0;
+        if (d->crosses) {
+            const int64_t sentence = s->sentence[row / s->group];
+            if (sentence < 0 || sentence >= s->sentences) return 0;
+            if (s->source_length[sentence] < 0 || s->source_length[sentence] > s->source_longest) return 0;
+        }
+    }
+    return 1;
+}
+
 /* Returns the floats that a step of some hypotheses needs, none of which attends to more than longest positions. */
 int64_t work_space(const struct decoder *d, int hypotheses, int64_t longest) {
     int64_t wide = 3 * d->width > d->features ? 3 * d->width : d->features;
@@ -126,6 +142,7 @@ const float *decode_layers(const struct decoder *d, const struct step *s) {
     float *x = s->space, *normed = x + (int64_t)rows * width, *mixed = normed + (int64_t)rows * width;
     float *inner = mixed + (int64_t)rows * width, *scores = inner + (int64_t)rows * (3 * width > d->features ? 3 * width : d->features);
 
+    if (!in_range(d, s)) return NULL;
     if (s->embedded) memcpy(x, s->embedded, (int64_t)rows * width * sizeof(float));
     for (int64_t row = 0; row < rows && !s->embedded; row++) {
         const float *embedding = d->table + s->next[row] * width;
@@ -170,10 +187,16 @@ const float *decode_layers(const struct decoder *d, const struct step *s) {
     return x;
 }
 
-void decode_step(const struct decoder *d, const struct step *s) {
-    linear(d->multiply, decode_layers(d, s), s->hypotheses, d->width, d->project, d->project_bias, d->vocabulary, s->logits, 0);
+int decode_step(const struct decoder *d, const struct step *s) {
+    const float *features = decode_layers(d, s);
+    if (!features) return 1;
+    linear(d->multiply, features, s->hypotheses, d->width, d->project, d->project_bias, d->vocabulary, s->logits, 0);
+    return 0;
 }
 
-void decode_stack(const struct decoder *d, const struct step *s, float *out) {
-    memcpy(out, decode_layers(d, s), (int64_t)s->hypotheses * d->width * sizeof(float));
+int decode_stack(const struct decoder *d, const struct step *s, float *out) {
+    const float *features = decode_layers(d, s);
+    if (!features) return 1;
+    memcpy(out, features, (int64_t)s->hypotheses * d->width * sizeof(float));
+    return 0;
 }

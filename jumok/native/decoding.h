@@ -14,6 +14,7 @@ struct decoder {
     product multiply;
     int layers, width, heads, features, vocabulary, activation, pre;
     int crosses;  /* whether layers attend to a memory: else they are those of a stack that only looks at itself */
+    int64_t tokens, places;  /* rows of the table and of the positions */
     float scale, epsilon, embedding_scale;
     const float *table, *positions;  /* positions may be null */
     const float *final_norm, *final_shift, *project, *project_bias;  /* the final norm may be null */
@@ -24,7 +25,9 @@ struct step {
     int hypotheses, group;  /* group neighbouring hypotheses share a sentence */
     float *const *remembered;  /* REMEMBERED for each layer */
     int64_t row, head;  /* key-value cache: floats from a hypothesis to the next and from a head to the next */
+    int64_t longest;  /* tokens that a hypothesis may have, those of this step included: the key-value cache has room for them */
     int64_t memory_row, memory_head, memory_place;  /* memory of the sources: from a sentence, a head, a position to the next */
+    int64_t sentences, source_longest;  /* rows of memory, and positions of each */
     const int64_t *next, *length;  /* of each hypothesis: the token to read, how many tokens are in the key-value cache */
     const float *embedded;  /* (hypotheses, width) where tokens come embedded; else null, and next is read */
     const int64_t *source_length;  /* of each row of memory */
@@ -33,7 +36,8 @@ struct step {
     float *logits;  /* (hypotheses, vocabulary) */
 };
 
-/* Runs the layers for one new token of every hypothesis; returns the features (hypotheses, width), which are in step->space. */
+/* Runs the layers for one new token of every hypothesis; returns the features (hypotheses, width), which are in step->space, or
+   null where a token, a length or a sentence is out of range. */
 INTERNAL const float *decode_layers(const struct decoder *d, const struct step *s);
 
 #define PORTION 512 /* columns of a product at once: they are still in the cache for whatever is done with them next */

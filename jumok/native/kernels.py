@@ -11,6 +11,7 @@ from jumok.native.build import kernels
 # R rows · V vocabulary · K tokens of a row
 
 MOST = 64  # values of a row that likeliest() finds faster than a search through the vocabulary
+NO_MEMORY = -1  # what C returns, beside OUT_OF_RANGE (searching.c)
 
 
 def serves(logits: Tensor) -> bool:
@@ -33,6 +34,8 @@ def likeliest(logits: Tensor, count: int) -> tuple[Tensor, Tensor]:
     library = kernels()
     assert library is not None
     rows, columns = logits.shape
+    if not 0 < count <= columns:
+        raise IndexError(f"a row of {columns} logits has no {count} largest")
     values, tokens = logits.new_empty(rows, count), torch.empty(rows, count, dtype=torch.int64)
     library.likeliest(
         address(logits), int64(rows), int64(columns), int64(logits.stride(0)), count, address(values), address(tokens)
@@ -48,29 +51,37 @@ def move_rows(tensors: Sequence[Tensor], targets: Tensor, sources: Tensor, place
     library = kernels()
     assert library is not None
     first = tensors[0]
-    assert all(tensor.shape == first.shape and tensor.is_contiguous() for tensor in tensors)
+    assert all(tensor.shape == first.shape for tensor in tensors)
+    assert len(targets) == len(sources)
+    assert 0 <= places <= first.shape[2]
     failed = library.move_rows(
-        (ctypes.c_void_p * len(tensors))(*(tensor.data_ptr() for tensor in tensors)),
+        (ctypes.c_void_p * len(tensors))(*(floats(tensor).value for tensor in tensors)),
         len(tensors),
-        address(targets),
-        address(sources),
+        integers(targets),
+        integers(sources),
         int64(len(targets)),
+        int64(len(first)),
         int64(first.stride(0)),
         first.shape[1],
         int64(first.stride(1)),
         int64(places * first.shape[3]),
     )
-    if failed:
+    if failed == NO_MEMORY:
         raise MemoryError("no memory to move rows of a search")
+    if failed:
+        raise IndexError(f"a row to move is not among the {len(first)}")
 
 
 def drop(base: Tensor | None, x: Tensor, random: Tensor, threshold: int, scale: float) -> Tensor:
     """Return [base +] x · scale where a random byte reaches the threshold, else [base +] 0; all contiguous."""
     library = kernels()
     assert library is not None
+    assert random.dtype == torch.uint8
+    assert random.numel() == x.numel()
+    assert base is None or base.shape == x.shape
     out = torch.empty_like(x)
     library.drop(
-        None if base is None else address(base), address(x), address(random), threshold, ctypes.c_float(scale),
+        None if base is None else floats(base), floats(x), address(random), threshold, ctypes.c_float(scale),
         int64(x.numel()), address(out),
     )  # fmt: skip
     return out
@@ -80,8 +91,10 @@ def drop_relu(x: Tensor, random: Tensor, threshold: int, scale: float) -> Tensor
     """Return relu(x) · scale where a random byte reaches the threshold, else 0; x is contiguous."""
     library = kernels()
     assert library is not None
+    assert random.dtype == torch.uint8
+    assert random.numel() == x.numel()
     out = torch.empty_like(x)
-    library.drop_relu(address(x), address(random), threshold, ctypes.c_float(scale), int64(x.numel()), address(out))
+    library.drop_relu(floats(x), address(random), threshold, ctypes.c_float(scale), int64(x.numel()), address(out))
     return out
 
 
@@ -89,10 +102,9 @@ def drop_relu_backward(out: Tensor, gradient: Tensor, scale: float) -> Tensor:
     """Return the gradient of what drop_relu made out of, given that of out."""
     library = kernels()
     assert library is not None
+    assert gradient.shape == out.shape
     to_x = torch.empty_like(out)
-    library.drop_relu_backward(
-        address(out), address(gradient), ctypes.c_float(scale), int64(out.numel()), address(to_x)
-    )
+    library.drop_relu_backward(address(out), floats(gradient), ctypes.c_float(scale), int64(out.numel()), address(to_x))
     return to_x
 
 
@@ -101,7 +113,7 @@ def gelu(x: Tensor) -> Tensor:
     library = kernels()
     assert library is not None
     out = torch.empty_like(x)
-    library.gelu(address(x), int64(x.numel()), address(out))
+    library.gelu(floats(x), int64(x.numel()), address(out))
     return out
 
 
@@ -109,8 +121,9 @@ def gelu_backward(x: Tensor, gradient: Tensor) -> Tensor:
     """Return the gradient of x, given that of gelu(x)."""
     library = kernels()
     assert library is not None
+    assert gradient.shape == x.shape
     to_x = torch.empty_like(x)
-    library.gelu_backward(address(x), address(gradient), int64(x.numel()), address(to_x))
+    library.gelu_backward(floats(x), floats(gradient), int64(x.numel()), address(to_x))
     return to_x
 
 
@@ -118,10 +131,11 @@ def normalise_rows(x: Tensor, scale: Tensor, shift: Tensor, epsilon: float) -> t
     """Return layer norm of x (…, D), and the mean and 1 / deviation (…, 1) of every row; x is contiguous."""
     library = kernels()
     assert library is not None
+    assert scale.shape == shift.shape == x.shape[-1:]
     out, means = torch.empty_like(x), x.new_empty(*x.shape[:-1], 1)
     spreads = torch.empty_like(means)
     library.normalise_rows(
-        address(x), int64(means.numel()), int64(x.shape[-1]), address(scale), address(shift), ctypes.c_float(epsilon),
+        floats(x), int64(means.numel()), int64(x.shape[-1]), floats(scale), floats(shift), ctypes.c_float(epsilon),
         address(out), address(means), address(spreads),
     )  # fmt: skip
     return out, means, spreads
@@ -136,20 +150,46 @@ def loss_rows(
     """
     library = kernels()
     assert library is not None
+    rows, vocabulary = logits.shape
+    assert targets.numel() == rows
+    assert all(tensor is None or tensor.shape == (vocabulary,) for tensor in (bias, to_bias))
     total, plain = ctypes.c_double(0.0), ctypes.c_double(0.0)
-    library.loss_rows(
-        address(logits), int64(logits.shape[0]), int64(logits.shape[1]), None if bias is None else address(bias),
-        address(targets), ctypes.c_float(smoothing), ctypes.byref(total), ctypes.byref(plain),
-        None if to_bias is None else address(to_bias),
+    failed = library.loss_rows(
+        floats(logits), int64(rows), int64(vocabulary), None if bias is None else floats(bias),
+        integers(targets), ctypes.c_float(smoothing), ctypes.byref(total), ctypes.byref(plain),
+        None if to_bias is None else floats(to_bias),
     )  # fmt: skip
+    if failed:
+        raise IndexError(f"a target is not in the vocabulary of {vocabulary}: {outside(targets, vocabulary)}")
     return total.value, plain.value
 
 
+def floats(tensor: Tensor) -> ctypes.c_void_p:
+    """Return where a tensor's numbers are, one behind the other, for C."""
+    assert tensor.dtype == torch.float32
+    assert tensor.is_cpu
+    assert tensor.is_contiguous()
+    return ctypes.c_void_p(tensor.data_ptr())
+
+
+def integers(tensor: Tensor) -> ctypes.c_void_p:
+    """Return where a tensor's integers are, one behind the other, for C."""
+    assert tensor.dtype == torch.int64
+    assert tensor.is_cpu
+    assert tensor.is_contiguous()
+    return ctypes.c_void_p(tensor.data_ptr())
+
+
 def address(tensor: Tensor) -> ctypes.c_void_p:
-    """Return where a tensor's numbers are, for C."""
+    """Return where a tensor is whose layout the caller has looked at, for C."""
     return ctypes.c_void_p(tensor.data_ptr())
 
 
 def int64(number: int) -> ctypes.c_int64:
     """Return a number as a C integer of 64 bits; ctypes would cut it to 32."""
     return ctypes.c_int64(number)
+
+
+def outside(numbers: Tensor, end: int) -> int:
+    """Return the first of some numbers that is below zero or not below end, which one of them is."""
+    return int(numbers[(numbers < 0) | (numbers >= end)][0])

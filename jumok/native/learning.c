@@ -62,22 +62,20 @@ void normalise_rows(const float *restrict x, int64_t rows, int64_t width, const 
 }
 
 /* Rows of logits, to which bias is added where there is one, become the gradient of their smoothed cross-entropy. It is added
-   up in *total, −log p in *plain, and the gradients by column in to_bias, where there is one. */
-void loss_rows(float *logits, int64_t rows, int64_t columns, const float *bias, const int64_t *targets, float smoothing,
-               double *total, double *plain, float *to_bias) {
+   up in *total, −log p in *plain, and the gradients by column in to_bias, where there is one. Returns 0, or 1 where a target is no
+   column: then nothing was written. */
+int loss_rows(float *logits, int64_t rows, int64_t columns, const float *bias, const int64_t *targets, float smoothing,
+              double *total, double *plain, float *to_bias) {
     const float evenly = smoothing / columns;
+    for (int64_t row = 0; row < rows; row++)
+        if (targets[row] < 0 || targets[row] >= columns) return 1;
     for (int64_t row = 0; row < rows; row++) {
-        float *x = logits + row * columns, top = -INFINITY, sum = 0.0f, all = 0.0f, right;
+        float *x = logits + row * columns, sum = 0.0f, all;
         if (bias) {
             #pragma omp simd
             for (int64_t i = 0; i < columns; i++) x[i] += bias[i];
         }
-        right = x[targets[row]];
-        #pragma omp simd reduction(max : top) reduction(+ : all)
-        for (int64_t i = 0; i < columns; i++) {
-            top = x[i] > top ? x[i] : top;
-            all += x[i];
-        }
+        const float right = x[targets[row]], top = largest_and_sum(x, columns, &all);
         #pragma omp simd reduction(+ : sum)
         for (int64_t i = 0; i < columns; i++) {
             x[i] = exponential(x[i] - top);
@@ -95,4 +93,5 @@ void loss_rows(float *logits, int64_t rows, int64_t columns, const float *bias, 
             for (int64_t i = 0; i < columns; i++) to_bias[i] += x[i];
         }
     }
+    return 0;
 }

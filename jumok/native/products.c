@@ -8,8 +8,8 @@
 
 #define FEW 16
 
-/* Sums of four outputs for as many rows stay in registers. */
-#if defined(__AVX512VL__) || defined(__aarch64__)
+/* Sums of four outputs for as many rows stay in registers, beside four weights and a row. */
+#if EIGHTS == 32
 #define TOGETHER 5
 #else
 #define TOGETHER 2
@@ -76,7 +76,7 @@ static void few_rows(const float *x, int rows, int inside, const float *weight, 
     }
 }
 
-#ifdef __AVX512F__
+#if HAS_AVX512
 
 typedef float sixteen __attribute__((vector_size(64)));
 
@@ -136,7 +136,7 @@ void portion(product multiply, const float *x, int rows, int inside, const float
         few_rows(x, rows, inside, weight, NULL, outside, out, 0);
         return;
     }
-#ifdef __AVX512F__
+#if HAS_AVX512
     (void)multiply;
     many_rows(x, rows, inside, weight, NULL, outside, out, 0);
 #else
@@ -151,7 +151,7 @@ void linear(product multiply, const float *x, int rows, int inside, const float 
         few_rows(x, rows, inside, weight, bias, outside, out, add);
         return;
     }
-#ifdef __AVX512F__
+#if HAS_AVX512
     (void)multiply;
     many_rows(x, rows, inside, weight, bias, outside, out, add);
 #else

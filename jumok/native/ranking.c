@@ -18,13 +18,6 @@ void rank_nothing(struct ranking *r) {
 
 float log_sum(const struct ranking *r) { return r->sum > 0.0f ? r->top + logf(r->sum) : r->top; }
 
-static inline float largest(const float *x, int count) {
-    float top = -INFINITY;
-    #pragma omp simd reduction(max : top)
-    for (int i = 0; i < count; i++) top = x[i] > top ? x[i] : top;
-    return top;
-}
-
 static inline void add_exponentials(struct ranking *r, const float *x, int count, float top) {
     float sum = 0.0f;
     if (!(top > -INFINITY)) return;

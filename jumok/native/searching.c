@@ -15,7 +15,8 @@ struct search_request {
 };
 
 struct open_hypotheses {
-    int sentences, room;  /* room for tokens of a hypothesis */
+    int sentences;
+    int64_t room;  /* for tokens of a hypothesis */
     int64_t *sentence;  /* of each sentence: its place when the call began, which is its row of memory */
     int64_t *next, *length;  /* of each hypothesis: the token chosen last, which the decoder has not read; how many tokens */
     float *total;  /* log-probability of all tokens */
@@ -47,6 +48,7 @@ struct search {
     struct ranking *rankings; /* of each hypothesis */
     float *logits; /* (hypotheses, PORTION) */
     int *next; /* (width) place in each ranking */
+    int *waiting; /* (width) places in the beam of candidates without a place */
     struct candidate *candidates, *beam, *places; /* (2 · width), (width), (width) of one sentence */
 };
 
@@ -119,18 +121,18 @@ static void find_places(const struct search *q, int count, int64_t first) {
     const int width = q->request->width;
     const struct candidate *beam = q->beam;
     struct candidate *places = q->places;
-    int left_over = 0, waiting[2 * width];
+    int left_over = 0;
     for (int p = 0; p < width; p++) places[p].row = -1;
     for (int i = 0; i < count; i++) {
         struct candidate *own = places + (beam[i].row - first);
         if (own->row < 0)
             *own = beam[i];
         else
-            waiting[left_over++] = i;
+            q->waiting[left_over++] = i;
     }
     for (int p = 0, next = 0; p < width; p++) {
         if (places[p].row >= 0) continue;
-        places[p] = next < left_over ? beam[waiting[next]] : beam[0];
+        places[p] = next < left_over ? beam[q->waiting[next]] : beam[0];
         if (next++ >= left_over) places[p].log_probability = -INFINITY;
     }
 }
@@ -198,21 +200,36 @@ static void rank_all(const struct search *q, const float *features) {
     }
 }
 
+/* Whether hypotheses stay within their room until they end: those of a sentence are equally long, and so they remain. */
+static int have_room(const struct open_hypotheses *o, int width) {
+    for (int64_t sentence = 0; sentence < o->sentences; sentence++) {
+        const int64_t first = sentence * width, length = o->length[first];
+        if (o->longest[sentence] > o->room || length < 0 || length >= o->room || o->ended[sentence] < 0) return 0;
+        for (int row = 1; row < width; row++)
+            if (o->length[first + row] != length) return 0;
+    }
+    return 1;
+}
+
+enum { NO_MEMORY = -1, OUT_OF_RANGE = -2 };
+
 /* Takes steps until so few sentences are left or so many steps are taken as the request says. The step's next, length and sentence
-   are those of the open hypotheses. Returns how many steps were taken, or −1 where there is no memory. */
+   are those of the open hypotheses. Returns how many steps were taken, or what prevented them. */
 int search_on(const struct decoder *d, struct step *s, const struct search_request *request, struct open_hypotheses *open,
               struct ended_hypotheses *ended) {
     const int width = request->width, rows = open->sentences * width;
     const int ranked = width == 1 ? 1 : 2 * width < d->vocabulary ? 2 * width : d->vocabulary;
     float *values = malloc((int64_t)rows * ranked * sizeof(float));
     int64_t *columns = malloc((int64_t)rows * ranked * sizeof(int64_t));
-    struct search q = {d, s, request, open, ended, ranked};
+    struct search q = {.decoder = d, .step = s, .request = request, .open = open, .ended = ended, .ranked = ranked};
     q.rankings = malloc(rows * sizeof(struct ranking));
     q.logits = malloc((int64_t)rows * PORTION * sizeof(float));
     q.next = malloc(width * sizeof(int));
-    q.candidates = malloc(4 * width * sizeof(struct candidate));
-    int taken = -1;
-    if (values && columns && q.rankings && q.logits && q.next && q.candidates) {
+    q.waiting = malloc(width * sizeof(int));
+    q.candidates = malloc((int64_t)4 * width * sizeof(struct candidate));
+    int taken = NO_MEMORY;
+    if (!have_room(open, width)) taken = OUT_OF_RANGE;
+    else if (values && columns && q.rankings && q.logits && q.next && q.waiting && q.candidates) {
         q.beam = q.candidates + 2 * width;
         q.places = q.beam + width;
         for (int row = 0; row < rows; row++) {
@@ -221,23 +238,31 @@ int search_on(const struct decoder *d, struct step *s, const struct search_reque
         }
         for (taken = 0; taken < request->steps && open->sentences > request->until; taken++) {
             s->hypotheses = open->sentences * width;
-            rank_all(&q, decode_layers(d, s));
+            const float *features = decode_layers(d, s);
+            if (!features) {
+                taken = OUT_OF_RANGE;
+                break;
+            }
+            rank_all(&q, features);
             /* From the last to the first: one that takes the place of another has had its step already. */
             for (int sentence = open->sentences - 1; sentence >= 0; sentence--)
                 if (!go_on(&q, sentence)) leave(&q, sentence);
         }
     }
-    free(values), free(columns), free(q.rankings), free(q.logits), free(q.next), free(q.candidates);
+    free(values), free(columns), free(q.rankings), free(q.logits), free(q.next), free(q.waiting), free(q.candidates);
     return taken;
 }
 
 /* In each of count arrays, row targets[i] becomes what row sources[i] was: `used` floats of each of `heads` parts.
-   Returns 0, or 1 where there is no memory for the rows on their way. */
-int move_rows(float *const *arrays, int count, const int64_t *targets, const int64_t *sources, int64_t moved, int64_t row, int heads,
-              int64_t head, int64_t used) {
-    int64_t size = used * sizeof(float);
+   Returns 0, or what prevented it. */
+int move_rows(float *const *arrays, int count, const int64_t *targets, const int64_t *sources, int64_t moved, int64_t rows, int64_t row,
+              int heads, int64_t head, int64_t used) {
+    const int64_t size = used * sizeof(float);
+    for (int64_t i = 0; i < moved; i++)
+        if (targets[i] < 0 || targets[i] >= rows || sources[i] < 0 || sources[i] >= rows) return OUT_OF_RANGE;
+    if (!moved || !size) return 0;
     char *between = malloc(moved * heads * size);
-    if (!between) return 1;
+    if (!between) return NO_MEMORY;
     for (int array = 0; array < count; array++) {
         char *to = between;
         for (int64_t i = 0; i < moved; i++)

@@ -1,9 +1,11 @@
-/* What all kernels use: eight numbers at once, sums of them, e^x and Φ(x) without a call, and layer norm. */
+/* What all kernels use: eight numbers at once, sums of them, the largest, e^x and Φ(x) without a call, and layer norm. */
 
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "processor.h"
 
 typedef float eight __attribute__((vector_size(32)));
 typedef float four __attribute__((vector_size(16)));
@@ -14,15 +16,6 @@ static inline eight load(const float *from) {
     memcpy(&found, from, sizeof found);
     return found;
 }
-
-/* Keeps a value in its register: the compiler would rather read it again for every row that it is multiplied with. */
-#if defined(__AVX512VL__)
-#define KEEP(value) __asm__("" : "+v"(value))
-#elif defined(__x86_64__)
-#define KEEP(value) __asm__("" : "+x"(value))
-#else
-#define KEEP(value)
-#endif
 
 #ifdef __clang__
 #define PICK(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
@@ -36,6 +29,36 @@ static inline void add_up(eight a, eight b, eight c, eight d, float *sums) {
     eight cd = PICK(c, d, 0, 8, 2, 10, 4, 12, 6, 14) + PICK(c, d, 1, 9, 3, 11, 5, 13, 7, 15);
     eight all = PICK(ab, cd, 0, 1, 8, 9, 4, 5, 12, 13) + PICK(ab, cd, 2, 3, 10, 11, 6, 7, 14, 15);
     for (int k = 0; k < 4; k++) sums[k] = all[k] + all[k + 4];
+}
+
+#define STRIP 16 /* numbers that are gone through side by side */
+
+/* The largest number, or −∞, and the sum. Not by reductions of OpenMP: clang begins that of a maximum with the least finite number. */
+static inline float largest_and_sum(const float *x, int64_t count, float *sum) {
+    float tops[STRIP], sums[STRIP] = {0}, top = -INFINITY, all = 0.0f;
+    int64_t first = 0;
+    for (int j = 0; j < STRIP; j++) tops[j] = -INFINITY;
+    for (; first + STRIP <= count; first += STRIP)
+        #pragma omp simd
+        for (int j = 0; j < STRIP; j++) {
+            tops[j] = x[first + j] > tops[j] ? x[first + j] : tops[j];
+            sums[j] += x[first + j];
+        }
+    for (; first < count; first++) {
+        top = x[first] > top ? x[first] : top;
+        all += x[first];
+    }
+    for (int j = 0; j < STRIP; j++) {
+        top = tops[j] > top ? tops[j] : top;
+        all += sums[j];
+    }
+    *sum = all;
+    return top;
+}
+
+static inline float largest(const float *x, int64_t count) {
+    float sum; /* the compiler leaves it out */
+    return largest_and_sum(x, count, &sum);
 }
 
 static inline float exponential(float x) {

@@ -110,7 +110,7 @@ class MultiHeadAttention(nn.Module, ABC):
         plain = self.value_width == self.head_width and not (self.training and self.weight_dropout.rate)
         if not plain or not fits(query, keys, self.head_width) or recorder_for(self) is not None:
             return None
-        lengths = None if mask is None else shown_keys(mask)
+        lengths = None if mask is None else shown_keys(mask, len(query), keys)
         if mask is not None and lengths is None:
             return None
         return Heads(self.heads, self.scale, lengths)
@@ -195,7 +195,7 @@ class CrossAttention(MultiHeadAttention):
         remembered are keys and values, side by side or apart.
         """
         if isinstance(remembered, Tensor):
-            if (heads := self.native(x, remembered.shape[1], mask)) is not None and len(x) == len(remembered):
+            if len(x) == len(remembered) and (heads := self.native(x, remembered.shape[1], mask)) is not None:
                 output: Tensor = self.output(attend_to_another(self.query(x), remembered, heads))
                 return output
             remembered = self.apart(remembered)

@@ -32,11 +32,14 @@ def over_keys(mask: Tensor | None) -> Tensor | None:
     return mask[:, None, None, :]
 
 
-def shown_keys(mask: Tensor) -> Tensor | None:
-    """Return (B,): how many keys a mask (B, 1, 1, K) shows; None where it is of another shape or they are not the first."""
+def shown_keys(mask: Tensor, sequences: int, keys: int) -> Tensor | None:
+    """Return (B,): how many of its keys a mask (B or 1, 1, 1, K or 1) shows each sequence.
+
+    None where it is of another shape, or the keys are not the first.
+    """
     if mask.dim() != 4 or mask.shape[1:3] != (1, 1):
         return None
-    rows = mask[:, 0, 0]
+    rows = mask.expand(sequences, 1, 1, keys)[:, 0, 0]
     return rows.sum(dim=1) if bool((rows[:, :-1] >= rows[:, 1:]).all()) else None
 
 

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from jumok.native.build import kernels
 from jumok.native.fast_path import on_fast_path
-from jumok.native.kernels import address, int64, serves
+from jumok.native.kernels import address, floats, int64, integers, serves
 
 # N sequences · Q queries · K keys · H heads · d head width · W biases, taken in turns by the sequences
 
@@ -49,7 +49,7 @@ def fits(query: Tensor, keys: int, head_width: int) -> bool:
         and torch.is_grad_enabled()
         and head_width % 4 == 0
         and keys <= LONGEST
-        and query.numel() > 0
+        and 0 < query.numel() < 1 << 31
         and not torch.is_autocast_enabled("cpu")
         and serves(query)
     )
@@ -88,7 +88,7 @@ class _Attend(torch.autograd.Function):
         out = query.new_empty(query.shape)
         sums = query.new_empty(len(query), heads, query.shape[1])
         space = query.new_empty(library.attention_space(ctypes.byref(call)))
-        library.attend_all(
+        failed = library.attend_all(
             ctypes.byref(call),
             address(query),
             address(key),
@@ -97,6 +97,8 @@ class _Attend(torch.autograd.Function):
             address(out),
             address(sums),
         )
+        if failed:
+            raise IndexError(f"a sequence has more keys than the {key.shape[1]} that are there")
         ctx.save_for_backward(first, second, bias, lengths, sums)
         ctx.options = {"heads": heads, "scale": scale, "causal": causal}
         return out
@@ -113,11 +115,12 @@ class _Attend(torch.autograd.Function):
         to_query, to_key, to_value = _apart(to_first, to_second)
         to_bias = None if bias is None else torch.zeros_like(bias)
         space = query.new_empty(library.attention_space(ctypes.byref(call)))
-        library.attend_back(
-            ctypes.byref(call), address(query), address(key), address(value), address(gradient), address(sums),
+        failed = library.attend_back(
+            ctypes.byref(call), address(query), address(key), address(value), floats(gradient), address(sums),
             address(space), address(to_query), address(to_key), address(to_value),
             None if to_bias is None else address(to_bias),
         )  # fmt: skip
+        assert not failed, "as in forward"
         return to_first, to_second, to_bias, None, None, None, None
 
 
@@ -133,12 +136,21 @@ def _apart(first: Tensor, second: Tensor | None) -> tuple[Tensor, Tensor, Tensor
 def _describe(
     query: Tensor, key: Tensor, bias: Tensor | None, lengths: Tensor | None, *, heads: int, scale: float, causal: bool
 ) -> _Attention:
+    """Describe a call; query, key and value are parts of tensors with all numbers of a place side by side."""
+    sequences, queries, width = query.shape
+    keys = key.shape[1]
+    assert query.dtype == key.dtype == torch.float32
+    assert query.is_cpu
+    assert key.is_cpu
+    assert key.shape == (sequences, keys, width)
+    assert width % (4 * heads) == 0
+    assert lengths is None or lengths.shape == (sequences,)
+    assert bias is None or (len(bias) > 0 and bias.shape[1:] == (heads, queries, keys))
     return _Attention(
-        sequences=int64(len(query)), heads=heads, queries=query.shape[1], keys=key.shape[1],
-        width=query.shape[2] // heads, causal=int(causal), scale=scale,
+        sequences=int64(sequences), heads=heads, queries=queries, keys=keys, width=width // heads, causal=int(causal), scale=scale,
         query_sequence=int64(query.stride(0)), query_row=int64(query.stride(1)),
         key_sequence=int64(key.stride(0)), key_row=int64(key.stride(1)),
-        lengths=None if lengths is None else lengths.data_ptr(),
-        bias=None if bias is None else bias.data_ptr(),
+        lengths=None if lengths is None else integers(lengths),
+        bias=None if bias is None else floats(bias),
         biases=int64(1 if bias is None else len(bias)),
     )  # fmt: skip

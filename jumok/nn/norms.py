@@ -32,6 +32,7 @@ class LayerNorm(nn.LayerNorm):
             and x.numel() > 0
             and x.is_contiguous()
             and self.weight.dtype == x.dtype
+            and self.weight.shape == x.shape[-1:]
             and native.serves(x)
         )
 

@@ -15,6 +15,7 @@ from jumok.config.recipe import Overrides, Recipe, RecipeSource
 from jumok.data.corpora import ProgressCallback
 from jumok.errors import counted
 from jumok.inspection.labels import readable_labels
+from jumok.native import build
 from jumok.runs.device import choose_device
 from jumok.runs.job import Prepared, path_of, prepare, silent
 from jumok.runs.starting import read_recipe
@@ -43,6 +44,7 @@ class CheckReport:
     memory: int = 0  # bytes that the largest batch needed at its peak
     padding: float = 0.0
     steps_per_epoch: int = 0
+    kernels: str = ""  # whether kernels in C are in use, or why not
     workers: int = 1  # processes that share a step: the fastest setting at the moment
     settings: dict[str, float] = field(default_factory=dict)  # how steps may be shared → batches per second
     tokens_per_second: float = 0.0
@@ -88,6 +90,7 @@ def examine(ready: Prepared[ModelT, BatchT]) -> CheckReport:
         largest=survey.largest,
         padding=survey.padding,
         steps_per_epoch=max(survey.batches_per_epoch // recipe.training.accumulate, 1),
+        kernels=_kernels(),
         problems=list(survey.problems),
     )
     _try_out(report, ready, survey)
@@ -117,6 +120,11 @@ def _try_out(report: CheckReport, ready: Prepared[ModelT, BatchT], survey: Surve
     report.seconds_per_epoch = trial.seconds[trial.fastest] * survey.batches_per_epoch
     report.tokens_per_second = survey.tokens_per_epoch / report.seconds_per_epoch
     report.seconds_in_all = report.seconds_per_epoch * training.steps / report.steps_per_epoch
+
+
+def _kernels() -> str:
+    native = build.state()
+    return f"not in use: {native.told}" if native.library is None else f"in use: {native.told}"
 
 
 def _problems_of_training(report: CheckReport, recipe: Recipe) -> list[Problem]:

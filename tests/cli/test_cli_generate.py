@@ -322,7 +322,13 @@ def test_check_looks_at_running_text(tmp_path):
     done = jumok("check", write_recipe(GPT_RECIPE)(tmp_path))
     assert done.code == 0, done.err
     assert re.search(r"train +[\d,]+ +[\d,]+ +[\d,]+", done.out)
-    for words in ("3 documents as the model sees them", "vocabulary     90 text", "tokens/s", "padding        0.0%"):
+    for words in (
+        "3 documents as the model sees them",
+        "vocabulary     90 text",
+        "tokens/s",
+        "padding        0.0%",
+        "kernels in C   ",
+    ):
         assert words in done.out
 
 

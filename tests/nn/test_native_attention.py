@@ -95,9 +95,9 @@ def test_scores_far_apart_give_weights_of_one_and_zero():
 
 def test_the_keys_that_a_mask_shows_are_counted_only_where_they_come_first():
     mask = padding_mask(torch.tensor([0, 2, 3]), 3)
-    assert shown_keys(mask[:, None, None]).tolist() == [0, 2, 3]
-    assert shown_keys(mask.flip(1)[:, None, None]) is None
-    assert shown_keys(causal_mask(3, 3)[None, None]) is None
+    assert shown_keys(mask[:, None, None], 3, 3).tolist() == [0, 2, 3]
+    assert shown_keys(mask.flip(1)[:, None, None], 3, 3) is None
+    assert shown_keys(causal_mask(3, 3)[None, None], 1, 3) is None
 
 
 @pytest.fixture
