@@ -57,6 +57,7 @@ def reason(failure: OSError, path: str | Path = "") -> str:
         errno.EPERM: "permission is denied",
         errno.EISDIR: "it is a folder",
         errno.ENOTDIR: f"{folder} is no folder",
+        errno.EEXIST: "a file of that name is in the way",
         errno.ENAMETOOLONG: "its name is too long",
         errno.ELOOP: "its links lead in a circle",
     }

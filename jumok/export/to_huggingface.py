@@ -20,7 +20,7 @@ from jumok.export.supported import supported_transformer
 from jumok.json_text import json_text
 from jumok.models.transformer import Transformer
 from jumok.nn.model import Model
-from jumok.tensor_file import write_tensors
+from jumok.tensor_file import write_plain_tensors
 
 PLACES = 1024  # of a sinusoid that has no end of its own
 ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "gelu-tanh": "gelu_new", "silu": "silu"}
@@ -96,7 +96,7 @@ def write_huggingface(
         ("tokenizer.json", _with_end(source)),
     ):
         (folder / name).write_text(json_text(content, indent=1) + "\n", encoding="utf-8")
-    write_tensors(_weights(transformer, limit), folder / "model.safetensors", {"format": "pt"})
+    write_plain_tensors(_weights(transformer, limit), folder / "model.safetensors", {"format": "pt"})
 
 
 def _with_end(content: dict[str, Any]) -> dict[str, Any]:

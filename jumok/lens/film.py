@@ -17,7 +17,7 @@ from jumok.errors import DataError, RunError
 from jumok.inspection.film import Frame, Shot
 from jumok.inspection.record import AttentionMap
 from jumok.json_text import json_text
-from jumok.tensor_file import read_tensors, write_tensors
+from jumok.tensor_file import DamagedFileError, read_tensors, write_tensors
 from jumok.writing import Refusal, explained
 
 FORMAT = 1
@@ -65,7 +65,7 @@ def save_frame(frame: Frame, run: Path) -> None:
     head = json_text({"format": FORMAT, "step": frame.step, "shots": shots})
     with explained(target, UNWRITTEN):
         folder.mkdir(exist_ok=True)
-        write_tensors(tensors, target, {HEAD: head}, durable=True)
+        write_tensors(tensors, target, head, entry=HEAD, durable=True)
 
 
 def forget_frames(run: Path, *, after: int) -> None:
@@ -107,14 +107,15 @@ def read_scores(metrics: Path) -> dict[int, dict[str, float]]:
 def _load_frame(path: Path) -> Frame:
     """Return the frame of a file; a damaged one is named."""
     try:
-        tensors, facts = read_tensors(path, {HEAD})
-        head = json.loads(facts[HEAD])
+        tensors, text = read_tensors(path, HEAD)
+        head = json.loads(text)
         if head["format"] != FORMAT:
             raise DataError(f"{path} is of format {head['format']}, this jumok reads {FORMAT}; upgrade jumok")
         shots = tuple(_read_shot(one, tensors, place) for place, one in enumerate(head["shots"]))
         return Frame(int(head["step"]), shots)
     except (OSError, ValueError, KeyError, TypeError) as error:
-        reason = f"{type(error).__name__}: {error}".splitlines()[0]
+        kind = "" if isinstance(error, DamagedFileError) else f"{type(error).__name__}: "
+        reason = f"{kind}{error}".splitlines()[0]
         raise DataError(
             f"{path} is no whole frame of a film ({reason}); copy the run again, or remove the file"
         ) from None

@@ -17,7 +17,7 @@ from typing import Any
 
 from jumok.errors import ConfigError
 from jumok.inspection.details import AttentionDetails
-from jumok.json_text import json_text
+from jumok.json_text import page_json
 from jumok.lens.layers import count_numbers, describe_layer, matrices_fit, shown_layers, vectors_of
 from jumok.lens.packing import BITS, Packing
 from jumok.lens.view import Side, View
@@ -98,21 +98,17 @@ def assemble_page(
     if opens_in not in LANGUAGES:
         raise ConfigError(f"lang = '{lang}': a page speaks {' or '.join(LANGUAGES)}")
     data = data | {"footer": footer, "lang": opens_in, "languages": LANGUAGES, "arrays": packing.places}
-    data["texts"] = texts_of(name, _as_json(data))
+    data["texts"] = texts_of(name, page_json(data))
     filled = {
         "lang": opens_in,
         "body": _read("html", name).strip(),
         "title": html.escape(f"{title} · jumok"),
         "style": "".join(_read("css", style) for style in ("base", *styles)),
-        "data": _as_json(data).replace("<", "\\u003c"),
+        "data": page_json(data).replace("<", "\\u003c"),
         "numbers": packing.text(),
         "script": bundle_modules(name),
     }
     return Page(re.sub(r"\{\{(\w+)\}\}", lambda found: filled[found[1]], _read("html", "base")))
-
-
-def _as_json(data: dict[str, Any]) -> str:
-    return json_text(data, compact=True)
 
 
 def texts_of(name: str, told: str) -> dict[str, dict[str, str]]:
@@ -122,7 +118,7 @@ def texts_of(name: str, told: str) -> dict[str, dict[str, str]]:
         spoken: {
             text: translated
             for text, translated in catalogue(spoken, "page").items()
-            if text in said or json_text(text) in told
+            if text in said or page_json(text) in told
         }
         for spoken in LANGUAGES
     }

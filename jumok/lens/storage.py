@@ -15,7 +15,7 @@ from jumok.inspection.details import AttentionDetails, PositionTable
 from jumok.inspection.layers import LayerDetails, NormDetails, Sublayer
 from jumok.inspection.record import AttentionMap, AttentionRecord
 from jumok.json_text import json_text
-from jumok.tensor_file import read_tensors, write_tensors
+from jumok.tensor_file import DamagedFileError, read_tensors, write_tensors
 from jumok.writing import explained
 
 FORMAT = 1
@@ -33,14 +33,14 @@ def save_record(record: AttentionRecord, path: str | Path) -> None:
         "layers": [_taken_apart(found, f"layers.{n}", tensors) for n, found in enumerate(record.layers)],
     }
     with explained(path):
-        write_tensors(tensors, Path(path), {HEAD: json_text(head)})
+        write_tensors(tensors, Path(path), json_text(head), entry=HEAD)
 
 
 def load_record(path: str | Path) -> AttentionRecord:
     """Return the record that save_record wrote."""
     try:
-        tensors, written = read_tensors(Path(path), {HEAD})
-        head = json.loads(written[HEAD])
+        tensors, text = read_tensors(Path(path), HEAD)
+        head = json.loads(text)
         if head["format"] != FORMAT:
             raise DataError(f"{path} is of format {head['format']}, this jumok reads {FORMAT}; upgrade jumok")
         maps = [_map(facts, f"maps.{number}", tensors) for number, facts in enumerate(head["maps"])]
@@ -49,7 +49,8 @@ def load_record(path: str | Path) -> AttentionRecord:
     except FileNotFoundError:
         raise DataError(f"there is no file {path}; jumok.save_record(record, FILE) writes one") from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        reason = f"{type(error).__name__}: {error}".splitlines()[0]
+        kind = "" if isinstance(error, DamagedFileError) else f"{type(error).__name__}: "
+        reason = f"{kind}{error}".splitlines()[0]
         raise DataError(
             f"{path} is no whole record of attention ({reason}); jumok.save_record(record, FILE) writes one"
         ) from None

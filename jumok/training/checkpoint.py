@@ -3,8 +3,8 @@
 RUN/.step-N.new/ → written and synced → renamed RUN/step-N/ → links `last` and `best` swapped → older folders removed
 
 step-N/model.safetensors holds the weights to use (averaged where the recipe averages), training.safetensors and
-training.json all that is needed to go on exactly. Each file of tensors holds its own checksum, and that of training.json
-is in training.safetensors. Where the newest checkpoint is damaged, a run goes on from the one before it.
+training.json all that is needed to go on exactly. Each file holds its own checksum. Where the newest checkpoint is
+damaged, a run goes on from the one before it.
 """
 
 import json
@@ -22,7 +22,7 @@ from jumok.tensor_file import WRONG_CHECKSUM, DamagedFileError, read_tensors, wr
 from jumok.writing import FULL, RESUME, explained, put_on_disk, reason
 
 KEEP = 2  # newest checkpoints, beside the best
-STATE = "training.json"
+STATE, CHECKSUM = "training.json", "crc32"
 
 
 class Checkpoints:
@@ -44,12 +44,9 @@ class Checkpoints:
         try:
             shutil.rmtree(fresh, ignore_errors=True)
             fresh.mkdir(parents=True)
-            state = json.dumps(
-                facts, indent=1
-            ).encode()  # Python's own JSON: an infinite best score comes back as it was
             write_tensors(weights, fresh / "model.safetensors")
-            write_tensors(training, fresh / "training.safetensors", {STATE: _checksum(state)})
-            (fresh / STATE).write_bytes(state)
+            write_tensors(training, fresh / "training.safetensors")
+            (fresh / STATE).write_text(_as_json({**facts, CHECKSUM: _checksum(facts)}), encoding="utf-8")
             put_on_disk(*fresh.iterdir(), fresh)
             if folder.exists():  # saved before a kill that came before the links: the same contents
                 shutil.rmtree(folder)
@@ -103,7 +100,7 @@ class Checkpoints:
         """Return the weights to use."""
         folder = self.find(name)
         try:
-            return _read(folder / "model.safetensors")[0]
+            return _read(folder / "model.safetensors")
         except DamagedFileError as damage:
             raise RunError(f"{damage}{self._way_out(folder)}") from None
 
@@ -140,23 +137,22 @@ class Checkpoints:
 
 def _read_training(folder: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """Return the tensors and facts of a checkpoint's state of training."""
-    tensors, head = _read(folder / "training.safetensors")
+    tensors = _read(folder / "training.safetensors")
     path = folder / STATE
     try:
-        content = path.read_bytes()
-        facts: dict[str, Any] = json.loads(content)
+        facts: dict[str, Any] = json.loads(path.read_bytes())
     except OSError as error:
         raise DamagedFileError(_unreadable(path, error)) from None
     except (ValueError, RecursionError):
         raise DamagedFileError(f"{path} is damaged (it is no JSON; was it cut off while copying?)") from None
-    if head.get(STATE) not in (None, _checksum(content)):
+    if not isinstance(facts, dict) or facts.pop(CHECKSUM, None) not in (None, _checksum(facts)):
         raise DamagedFileError(f"{path} is damaged ({WRONG_CHECKSUM})")
     return tensors, facts
 
 
-def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
+def _read(path: Path) -> dict[str, Tensor]:
     try:
-        return read_tensors(path, {STATE})
+        return read_tensors(path)[0]
     except DamagedFileError as damage:
         raise DamagedFileError(f"{path} is damaged ({damage})") from None
     except OSError as error:
@@ -167,5 +163,9 @@ def _unreadable(path: Path, error: OSError) -> str:
     return f"{path} cannot be read ({error.strerror or error})" if path.exists() else f"{path} is missing"
 
 
-def _checksum(content: bytes) -> str:
-    return f"{zlib.crc32(content):08x}"
+def _checksum(facts: dict[str, Any]) -> str:
+    return f"{zlib.crc32(_as_json(facts).encode()):08x}"
+
+
+def _as_json(facts: dict[str, Any]) -> str:
+    return json.dumps(facts, indent=1)  # Python's own, so that an infinite best score comes back as it was
