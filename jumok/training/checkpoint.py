@@ -102,7 +102,7 @@ class Checkpoints:
         try:
             return _read(folder / "model.safetensors")
         except DamagedFileError as damage:
-            raise RunError(f"{damage}{self._way_out(folder)}") from None
+            raise RunError(self._with_way_out(damage, folder)) from None
 
     def load_training(
         self, tell: Callable[[str], object] = lambda note: None
@@ -125,14 +125,14 @@ class Checkpoints:
             f"{damages[0]}, and {self.run} holds no other whole checkpoint; copy the run again, or train it anew"
         )
 
-    def _way_out(self, folder: Path) -> str:
-        """Return what to do about a damaged checkpoint."""
+    def _with_way_out(self, damage: DamagedFileError, folder: Path) -> str:
+        """Return what is wrong with a checkpoint's weights, and what to do about it."""
         others = [f"step-{step}" for step in reversed(self.steps()) if f"step-{step}" != folder.resolve().name]
         if others:
-            return f". {others[0]} is another checkpoint: use --checkpoint {others[0]}."
+            return f"{damage}. {others[0]} is another checkpoint: use --checkpoint {others[0]}."
         if folder.name == "best" and not folder.is_symlink():  # of an installed package, which has no links
-            return "; copy the folder again, or install jumok again."
-        return f", and {self.run} holds no other checkpoint; copy the run again, or train it anew."
+            return f"{damage}; copy the folder again, or install jumok again."
+        return f"{damage}, and {self.run} holds no other checkpoint; copy the run again, or train it anew."
 
 
 def _read_training(folder: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
