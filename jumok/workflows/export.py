@@ -168,8 +168,9 @@ def own_export(run: Run, checkpoint: Path) -> Path:
         return folder
     # Nothing is written where jumok is installed, and nothing can be into somebody else's run, or one on a read-only disk.
     if run.facts.get("shipped") or not os.access(run.folder, os.W_OK):
-        key = cache_key("ctranslate2", content_hash([checkpoint / "model.safetensors"]))
-        return cached_folder(key, lambda place: make(place / "model")) / "model"
+        place = [] if run.facts.get("shipped") else [str(run.folder.absolute())]
+        key = cache_key("ctranslate2", content_hash([checkpoint / "model.safetensors"]), *place)
+        return cached_folder(key, lambda built: make(built / "model")) / "model"
     with explained(folder, ANOTHER_FOLDER):
         folder.parent.mkdir(exist_ok=True)
     make(folder)

@@ -1,13 +1,16 @@
 """Checkpoints: whole or not there, the newest two and the best, and clear words when something is missing."""
 
 import errno
+import math
 import os
+import random
 import shutil
 from pathlib import Path
 
 import pytest
 import torch
 from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
 
 from jumok import api, tensor_file
 from jumok.errors import RunError
@@ -167,6 +170,52 @@ def test_a_run_goes_on_from_the_newest_whole_checkpoint_and_tells(checkpoints):
     save(checkpoints, 3)  # trained again
     assert checkpoints.load_training(told.append)[1] == {"step": 3}
     assert len(told) == 2
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "training.safetensors", "training.json"])
+def test_a_flipped_bit_in_any_file_is_noticed(checkpoints, name):
+    """Wherever it is: what is loaded is what was saved, or it is refused."""
+    save(checkpoints, 1, best=True)
+    checkpoints.save(
+        2,
+        weights={"weight": torch.randn(7)},
+        training={"a": torch.randn(5)},
+        facts={"step": 2, "best": -0.125},
+        best=True,
+    )
+    path = checkpoints.run / "step-2" / name
+    whole = path.read_bytes()
+    for bit in random.Random(3).sample(range(8 * len(whole)), 150):
+        damaged = bytearray(whole)
+        damaged[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(damaged)
+        if name == "model.safetensors":
+            with pytest.raises(RunError, match=r"model\.safetensors is damaged \(.*\)\. step-1 is another checkpoint"):
+                checkpoints.load_weights()
+        else:
+            told = []
+            facts = checkpoints.load_training(told.append)[1]
+            # Trainer refuses the one fact that a flip in the checksum's own name makes.
+            assert facts in ({"step": 1}, {"step": 2, "best": -0.125}) or facts.keys() - {"step", "best"}
+            assert facts["step"] == 1 or not told
+            assert name == "training.json" or told
+
+
+def test_a_checkpoint_of_an_earlier_version_has_no_checksum(checkpoints):
+    save(checkpoints, 1, best=True)
+    folder = checkpoints.run / "step-1"
+    for name in ("model", "training"):
+        save_file(load_file(folder / f"{name}.safetensors"), folder / f"{name}.safetensors")
+    (folder / "training.json").write_text('{"step": 1, "best": -Infinity}')
+    assert float(checkpoints.load_weights()["weight"][0, 0]) == 1.0
+    tensors, facts = checkpoints.load_training()
+    assert (list(tensors), facts) == (["model/weight"], {"step": 1, "best": -math.inf})
+
+
+def test_files_of_a_checkpoint_have_the_mode_of_others(checkpoints, umask):
+    umask(0o022)
+    save(checkpoints, 1, best=True)
+    assert {path.stat().st_mode & 0o777 for path in (checkpoints.run / "step-1").iterdir()} == {0o644}
 
 
 def test_damaged_files_are_told_with_a_way_out(checkpoints):
