@@ -9,6 +9,7 @@ needs none of this: the folder's renaming is what makes it whole.
 
 import errno
 import os
+import re
 import shutil
 import stat
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ from jumok.errors import ConfigError, DataError, JumokError, RunError
 
 PART = ".part"  # the end of the name of a file that is being written
 LONGEST_NAME = 60  # characters of FILE's name in that of the file beside it
+STREAM = re.compile(r"/dev/(stdout|stderr|fd/)|/proc/")  # open already, even where it leads to a plain file
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
@@ -48,7 +50,7 @@ RESUME = Refusal(RunError, "mend that, then go on with --resume", "free some spa
 
 def reason(failure: OSError, path: str | Path = "") -> str:
     """Return in words why a path cannot be written."""
-    folder = Path(path).absolute().parent
+    folder = Path(path).parent
     told = {
         errno.ENOSPC: "its disk is full",
         errno.EDQUOT: "your quota of its disk is used up",
@@ -82,7 +84,7 @@ class Draft:
 
     def __init__(self, target: str | Path, *, durable: bool = False) -> None:
         """Begin the file; durable says that it must outlast a power cut from the moment it has its name."""
-        self.target = self.path = Path(os.path.realpath(target))  # through links, as open() goes
+        self.target = self.path = Path(target)
         self.durable, self.mode = durable, 0o666
         try:
             there = self.target.stat().st_mode
@@ -90,8 +92,9 @@ class Draft:
             there = 0
         if stat.S_ISDIR(there):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(target))
-        if there and not stat.S_ISREG(there):
+        if there and (not stat.S_ISREG(there) or STREAM.match(str(target))):
             return
+        self.target = Path(os.path.realpath(target))  # through links, as open() goes
         beside = f".{self.target.name[:LONGEST_NAME]}.{os.urandom(4).hex()}{PART}"
         self.path = self.target.with_name(beside)
         handle = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, there & 0o777 if there else 0o666)
@@ -156,13 +159,14 @@ def check_can_write(path: Path, option: str) -> None:
 @contextmanager
 def whole_folder(path: Path, refusal: Refusal = ANOTHER_FOLDER) -> Iterator[Path]:
     """Yield the path of a folder to be made, which gets the name `path` when the block has ended well."""
-    fresh = path.with_name(f".{path.name}.new")
+    whole = path.absolute()
+    fresh = whole.with_name(f".{whole.name}.new")
     shutil.rmtree(fresh, ignore_errors=True)
     try:
         with explained(path, refusal):
             yield fresh
             put_on_disk(*(one for one in fresh.rglob("*") if not one.is_symlink()), fresh)
-            fresh.rename(path)
+            fresh.rename(whole)
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
 

@@ -228,3 +228,12 @@ def test_what_a_kill_left_is_removed_and_nothing_else(tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {".hidden", "mine.part"}
     with pytest.raises(RunError, match="then go on with --resume"), explained(tmp_path, RESUME):
         raise OSError(errno.EROFS, "")
+
+
+def test_what_is_open_already_is_written_as_it_is(tmp_path):
+    """`--out /dev/stdout > file`: the shell's file must not be replaced behind its back."""
+    with (tmp_path / "file").open("w+b") as file:
+        for name in (f"/dev/fd/{file.fileno()}", f"/proc/self/fd/{file.fileno()}"):
+            write_text(name, "new")
+            assert (tmp_path / "file").stat().st_ino == os.fstat(file.fileno()).st_ino
+            assert (tmp_path / "file").read_text() == "new"

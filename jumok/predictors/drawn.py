@@ -73,8 +73,9 @@ class Drawn(DrawnView):
         path = _free_name(Path(folder), file_name(self.text))
         try:
             write_bytes(path, drawn.getvalue(), UNWRITTEN)
-        except DataError:
-            path.unlink(missing_ok=True)
+        except BaseException:
+            with suppress(OSError):
+                path.unlink()
             raise
         return path
 

@@ -41,7 +41,7 @@ from jumok.training.progress import Reporter
 from jumok.training.trainer import Trainer
 from jumok.training.trial import choose_sharing
 from jumok.training.workers import Sharing, settings_for
-from jumok.writing import RESUME, explained, remove_parts
+from jumok.writing import ANOTHER_OUT, RESUME, explained, remove_parts
 
 
 def silent(what: str, done: int) -> None:
@@ -87,7 +87,8 @@ class Job(Generic[ModelT, BatchT]):
                     "workers": sharing.workers,
                     "threads": sharing.threads,
                 }
-                Run.create(self.folder, self.recipe, tokenizers=self.task.tokenizers, facts=facts)
+                with explained(self.folder, ANOTHER_OUT, name=f"the run folder {self.folder}"):
+                    Run.create(self.folder, self.recipe, tokenizers=self.task.tokenizers, facts=facts)
             has_perplexity = "perplexity" in self.task.scores
             reporter = Reporter(console, self.folder, unit=self.task.unit, perplexity=has_perplexity)
             trainer = Trainer(

@@ -29,7 +29,7 @@ from jumok.data.text.tokenizer import Tokenizer
 from jumok.errors import ConfigError, RunError
 from jumok.json_text import json_text
 from jumok.runs.formats import FORMAT, READABLE, upgrade_recipe
-from jumok.writing import ANOTHER_FOLDER, ANOTHER_OUT, Draft, explained, put_on_disk, whole_file
+from jumok.writing import ANOTHER_OUT, Draft, explained, put_on_disk, whole_file
 
 
 @dataclass(frozen=True)
@@ -44,22 +44,21 @@ class Run:
     def create(
         cls, folder: Path, recipe: Recipe, *, tokenizers: Mapping[str, Tokenizer], facts: dict[str, Any]
     ) -> "Run":
-        """Write the folder of a new run."""
+        """Write the folder of a new run; where that fails, an OSError, nothing of it is left."""
         facts = {"format": FORMAT, "jumok": __version__, "tokenizers": list(tokenizers), "recipe_ends": True, **facts}
         if own := code_folders(recipe.task, recipe.model.name):
             facts["code_folders"] = own  # of a task or model of the user's own
         files = [*(f"{name}.json" for name in tokenizers), "recipe.toml", "metrics.jsonl", "run.json"]
         try:
-            with explained(folder, ANOTHER_FOLDER, name=f"the run folder {folder}"):
-                folder.mkdir(parents=True, exist_ok=True)
-                for name, tokenizer in tokenizers.items():
-                    tokenizer.save(folder / f"{name}.json")
-                recipe.save(folder / "recipe.toml")
-                (folder / "metrics.jsonl").touch()
-                put_on_disk(*(folder / name for name in files[:-1]))
-                with whole_file(folder / "run.json", durable=True) as part:  # last: a folder that has it is whole
-                    part.write_text(json_text(facts, indent=1), encoding="utf-8")
-        except RunError:
+            folder.mkdir(parents=True, exist_ok=True)
+            for name, tokenizer in tokenizers.items():
+                tokenizer.save(folder / f"{name}.json")
+            recipe.save(folder / "recipe.toml")
+            (folder / "metrics.jsonl").touch()
+            put_on_disk(*(folder / name for name in files[:-1]))
+            with whole_file(folder / "run.json", durable=True) as part:  # last: a folder that has it is whole
+                part.write_text(json_text(facts, indent=1), encoding="utf-8")
+        except OSError:
             for name in files:
                 with suppress(OSError):
                     (folder / name).unlink()  # half of a run would stand in the way of the next

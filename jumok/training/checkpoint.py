@@ -39,7 +39,24 @@ class Checkpoints:
     def save(
         self, step: int, *, weights: dict[str, Tensor], training: dict[str, Tensor], facts: dict[str, Any], best: bool
     ) -> None:
-        """Write step-N and make it `last`, and `best` where it is."""
+        """Write step-N and make it `last`, and `best` where it is; remove what is no longer needed."""
+        try:
+            self.write(step, weights=weights, training=training, facts=facts, best=best)
+        except OSError as error:
+            full, kept = error.errno in FULL, [one for one in self.steps() if one != step]
+            raise RunError(
+                f"{f'the disk of {self.run} is full' if full else f'{self.run} cannot be written ({reason(error)})'}: "
+                f"the checkpoint of step {step} could not be written; "
+                f"{f'step-{kept[-1]} is whole' if kept else 'no checkpoint is there yet'}. "
+                f"{'Free some space' if full else 'Mend that'}, then go on with --resume."
+            ) from None
+        with explained(self.run, RESUME):
+            self._prune()
+
+    def write(
+        self, step: int, *, weights: dict[str, Tensor], training: dict[str, Tensor], facts: dict[str, Any], best: bool
+    ) -> None:
+        """Do what save does, but remove nothing; a failure is an OSError, and nothing is left of it."""
         folder, fresh = self.run / f"step-{step}", self.run / f".step-{step}.new"
         try:
             shutil.rmtree(fresh, ignore_errors=True)
@@ -55,17 +72,8 @@ class Checkpoints:
             if best:
                 self._link("best", folder)
             put_on_disk(self.run)
-        except OSError as error:
+        finally:
             shutil.rmtree(fresh, ignore_errors=True)
-            full, kept = error.errno in FULL, [one for one in self.steps() if one != step]
-            raise RunError(
-                f"{f'the disk of {self.run} is full' if full else f'{self.run} cannot be written ({reason(error)})'}: "
-                f"the checkpoint of step {step} could not be written; "
-                f"{f'step-{kept[-1]} is whole' if kept else 'no checkpoint is there yet'}. "
-                f"{'Free some space' if full else 'Mend that'}, then go on with --resume."
-            ) from None
-        with explained(self.run, RESUME):
-            self._prune()
 
     def mark_best(self, step: int) -> None:
         """Make step-N `best`, in case a kill came between the two links."""

@@ -425,7 +425,7 @@ def test_a_full_disk_before_the_start(small, disk, size):
     done = jumok("train", small, "--out", run)
     assert done.code == 2
     assert done.err.endswith(
-        f"jumok: the run folder {run} cannot be written: its disk is full; free some space, or choose another folder\n"
+        f"jumok: the run folder {run} cannot be written: its disk is full; free some space, or choose another folder with --out\n"
     )
     assert not (run / "run.json").exists()
     disk("2m", "remount")
