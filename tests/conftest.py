@@ -1,7 +1,7 @@
 """Settings of the whole suite."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -54,6 +54,15 @@ def short_measurements() -> Iterator[None]:
         patch.setattr("jumok.evaluation.caption_floors.CANDIDATES", 5)
         patch.setattr("jumok.predictors.captioner.can_run_meteor", lambda: False)
         yield
+
+
+@pytest.fixture
+def umask() -> Iterator[Callable[[int], int]]:
+    """Return what sets the umask for one test."""
+    before = os.umask(0o022)
+    os.umask(before)
+    yield os.umask
+    os.umask(before)
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,5 @@
 """`jumok caption`: describe images in a sentence each."""
 
-import json
 import sys
 from contextlib import nullcontext
 from pathlib import Path
@@ -11,6 +10,7 @@ import typer
 from jumok.cli.decoding_options import decoding_given
 from jumok.cli.display import bar, error_console, run_folders, warn_on
 from jumok.cli.lines import check_inputs, chunks, one_line, output
+from jumok.json_text import json_text
 
 if TYPE_CHECKING:
     from jumok.api import Answer
@@ -63,7 +63,7 @@ def _lines(name: str, answers: "list[Answer] | None", *, alone: bool, several: b
         items = [{"text": a.text, "score": round(a.score, 6), "tokens": a.tokens} for a in answers or []]
         best = items[0] if items else {"text": None}
         told = {"image": name, **best, **({"captions": items} if several else {})}
-        return json.dumps(told, ensure_ascii=False) + "\n"
+        return json_text(told) + "\n"
     if answers is None:
         return f"-\t{one_line(name)}\n"
     if several:

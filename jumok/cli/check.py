@@ -28,14 +28,13 @@ def check(
 
     Example: [bold]jumok check sales.toml --set data.look_back=336[/bold] (a forecaster of your own table)
     """
-    import json
-
     from jumok import api
+    from jumok.json_text import json_text
 
     with counting(error_console()) as progress:
         report = api.check(recipe, data=data, overrides=overrides, progress=progress)
     if as_json:
-        typer.echo(json.dumps(report.to_dict(), ensure_ascii=False, indent=1))
+        typer.echo(json_text(report.to_dict(), indent=1))
     else:
         show(report)
 

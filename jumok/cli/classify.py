@@ -1,6 +1,5 @@
 """`jumok classify`: name the classes of texts or images."""
 
-import json
 import sys
 from contextlib import nullcontext
 from pathlib import Path
@@ -10,6 +9,7 @@ import typer
 
 from jumok.cli.display import bar, error_console, run_folders, warn_on
 from jumok.cli.lines import check_inputs, chunks, one_line, output
+from jumok.json_text import json_text
 
 if TYPE_CHECKING:
     from jumok.api import Verdict
@@ -58,8 +58,8 @@ def classify(
 def _line(what: str, name: str, verdict: "Verdict | None", *, top: int, as_json: bool) -> str:
     """Return the line of one verdict; None: the input could not be read."""
     if verdict is None:
-        return json.dumps({what: name, "label": None}, ensure_ascii=False) + "\n" if as_json else f"-\t-\t{name}\n"
+        return json_text({what: name, "label": None}) + "\n" if as_json else f"-\t-\t{name}\n"
     if as_json:
-        return json.dumps({what: name} | verdict.to_dict(), ensure_ascii=False) + "\n"
+        return json_text({what: name} | verdict.to_dict()) + "\n"
     best = list(verdict.probabilities.items())[:top]
     return "\t".join(f"{label}\t{probability:.3f}" for label, probability in best) + f"\t{one_line(name)}\n"

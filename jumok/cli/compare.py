@@ -4,7 +4,6 @@ Comparison → its table and notes here; CaptionComparison → compare_captions.
 DrawingComparison → compare_drawings.py
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ from jumok.cli import compare_captions, compare_drawings, compare_forecasts
 from jumok.cli.decoding_options import decoding_given
 from jumok.cli.display import bar, error_console, padded, run_folders, say
 from jumok.errors import are, counted
+from jumok.json_text import json_text
 from jumok.texts import localized_word
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def compare(
         )
     if as_json:
         found = {label: comparison.to_dict() for label, comparison in comparisons.items()}
-        typer.echo(json.dumps(found, ensure_ascii=False, indent=1))
+        typer.echo(json_text(found, indent=1))
         return
     for number, (label, comparison) in enumerate(comparisons.items()):
         if number:

@@ -1,6 +1,5 @@
 """`jumok draw`: draw what texts say."""
 
-import json
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -13,7 +12,9 @@ import typer
 from jumok.cli.decoding_options import decoding_given
 from jumok.cli.display import bar, error_console, run_folders, say, standard_console
 from jumok.cli.lines import standard_input
-from jumok.cli.look_page import check_can_write, save_page
+from jumok.cli.look_page import save_page
+from jumok.json_text import json_text
+from jumok.writing import check_can_write
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -91,7 +92,7 @@ def draw(
     for one, path in zip(found, paths, strict=True):
         if as_json:
             place = {"image": str(path)} if path else {}
-            typer.echo(json.dumps(one.to_dict() | found.options | place, ensure_ascii=False))
+            typer.echo(json_text(one.to_dict() | found.options | place))
         elif path:
             typer.echo(str(path))
     if png is not None:

@@ -1,6 +1,5 @@
 """`jumok evaluate`: score a run."""
 
-import json
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,6 +8,7 @@ import typer
 
 from jumok.cli.decoding_options import decoding_given
 from jumok.cli.display import bar, error_console, print_table, run_folders, say
+from jumok.json_text import json_text
 from jumok.texts import localized_word
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def evaluate(
             progress=lambda label, done, total: advance(done),
         )
     if as_json:
-        typer.echo(json.dumps(results, ensure_ascii=False, indent=1))
+        typer.echo(json_text(results, indent=1))
         return
     make_report = report_of(predictor.run.recipe.task)
     legend: dict[str, None] = {}

@@ -1,11 +1,11 @@
 """`jumok fill`: find the missing words of a text."""
 
-import json
 from pathlib import Path
 
 import typer
 
 from jumok.cli.display import error_console, print_table, run_folders, warn_on
+from jumok.json_text import json_text
 
 
 def fill(
@@ -26,7 +26,7 @@ def fill(
     filler = api.load_for(api.Filler, run, api.LoadOptions(checkpoint=checkpoint))
     found = filler.fill(text, top=top, warn=warn_on(error_console()))
     if as_json:
-        typer.echo(json.dumps({"text": found.text, "masks": found.masks}, ensure_ascii=False))
+        typer.echo(json_text({"text": found.text, "masks": found.masks}))
         return
     typer.echo(found.text)
     table = Table(*(f"mask {number}" for number in range(1, len(found.masks) + 1)), box=None, padding=(0, 2))

@@ -1,6 +1,5 @@
 """`jumok forecast`: tell what comes next of the series of a table."""
 
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,7 +8,9 @@ import typer
 
 from jumok.cli.display import bar, error_console, print_table, run_folders, say, standard_console, warn_on
 from jumok.cli.lines import output
-from jumok.cli.look_page import check_can_write, save_page
+from jumok.cli.look_page import save_page
+from jumok.json_text import json_text
+from jumok.writing import check_can_write
 
 if TYPE_CHECKING:
     from jumok.api import Forecast, Forecasts
@@ -67,7 +68,7 @@ def forecast(
     if png is not None:
         api.check_can_draw(png)
     if html is not None:
-        check_can_write(html)
+        check_can_write(html, "--html")
     forecaster = api.load_for(api.SeriesForecaster, run, api.LoadOptions(checkpoint=checkpoint))
     console, given = error_console(), _standard_input() if table == "-" else table
     shown = html is not None or open_page
@@ -100,7 +101,7 @@ def forecast(
             say(f"the page has the first {found.most_on_page} of {len(found):,} series; --series chooses")
     if as_json:
         for one in found:
-            typer.echo(json.dumps(one.to_dict(), ensure_ascii=False))
+            typer.echo(json_text(one.to_dict()))
     elif not elsewhere and sys.stdout.isatty():
         _draw(found)
     elif not elsewhere:

@@ -1,12 +1,12 @@
 """`jumok generate`: let a language model write on."""
 
-import json
 from pathlib import Path
 
 import typer
 
 from jumok.cli.decoding_options import decoding_given
 from jumok.cli.display import error_console, run_folders, warn_on
+from jumok.json_text import json_text
 
 
 def generate(
@@ -34,7 +34,7 @@ def generate(
         each = options.model_copy(update={"seed": options.seed + number})
         if as_json:
             text = writer.generate(beginning, options=each, warn=warn)
-            typer.echo(json.dumps({"beginning": shown, "text": text, "seed": each.seed}, ensure_ascii=False))
+            typer.echo(json_text({"beginning": shown, "text": text, "seed": each.seed}))
             continue
         if number:
             typer.echo("\n---")

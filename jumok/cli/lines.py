@@ -2,7 +2,10 @@
 
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
+
+from jumok.writing import Draft, explained
 
 CHUNK = 1024  # lines worked on together when they come from a file or a pipe
 
@@ -57,42 +60,33 @@ class output:  # noqa: N801 - reads as a function
 
     def __init__(self, path: Path | None, option: str = "--out") -> None:
         self.path, self.option = path, option
-        plain = path is not None and (path.is_file() or not path.exists())  # a pipe or device is written as it is
-        self.part = path.with_name(f".{path.name}.part") if path and plain else None
 
     def __enter__(self) -> Callable[[str], object]:
         if self.path is None:
             return self._print
-        try:
-            self.file = (self.part or self.path).open("w", encoding="utf-8")
-        except OSError as error:
-            raise self._explained(error) from None
+        with self._explained():
+            self.draft = Draft(self.path)
+            self.file = self.draft.path.open("w", encoding="utf-8")
         return self._write
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         if self.path is None:
             return
         try:
-            self.file.close()
-            if kind is None and self.part is not None:
-                self.part.replace(self.path)
-        except OSError as failure:
-            if kind is None:
-                raise self._explained(failure) from None
+            with suppress(OSError) if kind else self._explained():
+                self.file.close()
+                if kind is None:
+                    self.draft.keep()
         finally:
-            if self.part is not None:
-                self.part.unlink(missing_ok=True)
+            self.draft.drop()
 
     def _write(self, text: str) -> None:
-        try:
+        with self._explained():
             self.file.write(text)
-        except OSError as error:
-            raise self._explained(error) from None
 
-    def _explained(self, error: OSError) -> Exception:
-        from jumok.errors import DataError
-
-        return DataError(f"{self.option} {self.path} cannot be written: {error.strerror}; choose another file")
+    def _explained(self) -> AbstractContextManager[None]:
+        assert self.path is not None
+        return explained(self.path, name=f"{self.option} {self.path}")
 
     @staticmethod
     def _print(text: str) -> None:

@@ -18,12 +18,11 @@ def list_inventory(
 
     Example: [bold]jumok list[/bold]
     """
-    import json
-
     from rich.table import Table
 
     from jumok.catalogue import DATASETS, MODELS, SHIPPED, TASKS, registered
     from jumok.config.recipe import shipped_recipes
+    from jumok.json_text import json_text
     from jumok.native import build
 
     inventory = {
@@ -37,7 +36,7 @@ def list_inventory(
     native = build.state()
     inventory["kernels in C"] = {"not in use" if native.library is None else "in use": native.told}
     if as_json:
-        typer.echo(json.dumps(inventory, ensure_ascii=False, indent=1))
+        typer.echo(json_text(inventory, indent=1))
         return
     console = standard_console()
     for title, entries in inventory.items():

@@ -113,13 +113,14 @@ def look(
     from jumok.cli.look_film import look_at_film
     from jumok.cli.look_forecast import Window, look_at_forecast
     from jumok.cli.look_image import look_at_image
-    from jumok.cli.look_page import Wanted, check_can_write
+    from jumok.cli.look_page import Wanted
     from jumok.cli.look_text import look_at_text
     from jumok.errors import ConfigError
+    from jumok.writing import check_can_write
 
     decoding = decoding_given(context)
     if html is not None:
-        check_can_write(html)
+        check_can_write(html, "--html")
     if matrices and (film or not (open_page or html is not None)):
         raise ConfigError("--matrices is for the page of a text or an image: add --html FILE or --open")
     if film:

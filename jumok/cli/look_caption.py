@@ -1,6 +1,5 @@
 """`jumok look` at a captioner: the caption of an image, and where each of its words looked."""
 
-import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +9,7 @@ from jumok.cli.display import error_console, say, standard_console, warn_on
 from jumok.cli.lines import one_line
 from jumok.cli.look_page import Wanted, save_page
 from jumok.cli.look_text import tell_choices, tell_worth
+from jumok.json_text import json_text
 
 if TYPE_CHECKING:
     from jumok.api import Alignment, CaptionExplanation, Look, WordHeat
@@ -38,7 +38,7 @@ def show(explanation: "CaptionExplanation", image: str, wanted: Wanted, *, name:
     found = _chosen(explanation, wanted)  # first: a layer that is not there is refused before anything is printed
     if wanted.as_json:
         told = ({"run": name} if name else {}) | explanation.to_dict() | _weights(explanation, found)
-        typer.echo(json.dumps(told, ensure_ascii=False))
+        typer.echo(json_text(told))
         return
     console = standard_console()
     if name:

@@ -1,6 +1,5 @@
 """`jumok look` at image codes: an image, what its codes tell of it, and the codes as a map."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,6 +8,7 @@ import typer
 
 from jumok.cli.display import error_console, say, standard_console, warn_on
 from jumok.cli.look_page import Wanted, save_page
+from jumok.json_text import json_text
 
 if TYPE_CHECKING:
     from jumok.api import RecodedImage
@@ -50,7 +50,7 @@ def show(recoded: "RecodedImage", file: str, wanted: Wanted, *, name: str = "") 
     """Show one image and its codes in the terminal, or print its numbers; name the run where there are several."""
     if wanted.as_json:
         told = ({"run": name} if name else {}) | recoded.to_dict() | {"image": file}
-        typer.echo(json.dumps(told, ensure_ascii=False))
+        typer.echo(json_text(told))
         return
     console = standard_console()
     begin = f"[{name}] {file}" if name else file

@@ -1,6 +1,5 @@
 """`jumok look` at a drawer: the drawing of a text, and which of its cells looked at each word."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +10,7 @@ import typer
 from jumok.cli.display import say, standard_console
 from jumok.cli.lines import one_line
 from jumok.cli.look_page import Wanted, save_page
+from jumok.json_text import json_text
 
 if TYPE_CHECKING:
     from jumok.api import DrawingExplanation, Look
@@ -41,7 +41,7 @@ def show(explanation: "DrawingExplanation", wanted: Wanted, *, name: str = "") -
     which = {"layer": wanted.layer, "head": wanted.head}
     found = api.alignment_of(explanation.record, kind=wanted.kind, **which)  # first: what is not there is refused
     if wanted.as_json:
-        typer.echo(json.dumps(({"run": name} if name else {}) | explanation.to_dict(**which), ensure_ascii=False))
+        typer.echo(json_text(({"run": name} if name else {}) | explanation.to_dict(**which)))
         return
     console = standard_console()
     if name:

@@ -1,6 +1,5 @@
 """`jumok look RUN TABLE --at DATE`: a forecast, and which steps of the past one of its steps looked at."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -9,6 +8,7 @@ import typer
 
 from jumok.cli.display import error_console, say, standard_console, warn_on
 from jumok.cli.look_page import Wanted, save_page
+from jumok.json_text import json_text
 
 if TYPE_CHECKING:
     from jumok.api import ForecastExplanation, Looked
@@ -49,7 +49,7 @@ def show(explanation: "ForecastExplanation", wanted: Wanted, window: Window, *, 
     )
     if wanted.as_json:
         told = ({"run": name} if name else {}) | explanation.to_dict() | weights_of(explanation, looked)
-        typer.echo(json.dumps(told, ensure_ascii=False))
+        typer.echo(json_text(told))
         return
     console, view = standard_console(), explanation.forecast
     if name:

@@ -1,6 +1,5 @@
 """`jumok look` at an image: the verdict, and a heat map of where the model looked."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,6 +8,7 @@ import typer
 
 from jumok.cli.display import say, standard_console
 from jumok.cli.look_page import Wanted, save_page
+from jumok.json_text import json_text
 
 if TYPE_CHECKING:
     from jumok.api import ImageExplanation
@@ -48,7 +48,7 @@ def show(explanation: "ImageExplanation", file: Path, wanted: Wanted) -> None:
             "heat": found.heat.tolist(),
             "what": found.title,
         }
-        typer.echo(json.dumps(told, ensure_ascii=False))
+        typer.echo(json_text(told))
         return
     say(f"{file}: {summary}")
     if png is not None:

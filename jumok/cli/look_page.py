@@ -33,19 +33,23 @@ class Wanted:
         return self.html is not None or self.opened
 
 
-def check_can_write(path: Path, option: str = "--html") -> None:
-    """Find out before the work whether a file can be written after it."""
+def temporary_page() -> Path:
+    """Return an empty file that nobody else may read; what replaces it keeps its mode."""
     from jumok.errors import ConfigError
+    from jumok.writing import Refusal, explained
 
-    if path.is_dir() or not path.absolute().parent.is_dir():
-        raise ConfigError(f"{option} {path}: must be a file in a folder that exists")
+    cures = "set TMPDIR to another folder, or give --html FILE", "free some space there, or give --html FILE"
+    with (
+        explained("", Refusal(ConfigError, *cures), name="the folder of temporary files"),
+        tempfile.NamedTemporaryFile(prefix="jumok-", suffix=".html", delete=False) as file,
+    ):
+        return Path(file.name)
 
 
 def save_page(page: "Page", path: Path | None, *, opened: bool, tell: Callable[[str], object] = say) -> None:
     """Write a page and open it on request; without a path it goes to a temporary file."""
     if path is None:
-        with tempfile.NamedTemporaryFile(prefix="jumok-", suffix=".html", delete=False) as file:
-            path = Path(file.name)
+        path = temporary_page()
     page.save(path)
     tell(f"page: {path} ({path.stat().st_size / 1000:,.0f} kB)")
     if opened and not webbrowser.open(path.absolute().as_uri()):

@@ -1,6 +1,5 @@
 """`jumok look` at a text: answer, probabilities and attention in the terminal, as a PNG, as JSON, or on a page."""
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +8,7 @@ import typer
 from jumok.cli.display import error_console, print_table, say, standard_console, warn_on
 from jumok.cli.lines import one_line
 from jumok.cli.look_page import Wanted, save_page
+from jumok.json_text import json_text
 
 if TYPE_CHECKING:
     from jumok.api import Alignment, Explanation, HeadWorth, Look, TokenChoice, TokenWorth
@@ -134,4 +134,4 @@ def _print_json(explanation: "Explanation[Any]", found: "Alignment | None", *, n
         told |= {"queries": found.queries, "keys": found.keys, "weights": found.weights.tolist()}
     else:
         told |= {"weights": None, "note": explanation.note}
-    typer.echo(json.dumps(told, ensure_ascii=False))
+    typer.echo(json_text(told))

@@ -21,6 +21,7 @@ def recipe(
     """
     from jumok.config.recipe import shipped_recipes
     from jumok.errors import ConfigError, did_you_mean
+    from jumok.writing import ANOTHER_PLACE, write_text
 
     if presets:
         if name or out is not None:
@@ -36,24 +37,20 @@ def recipe(
         return
     if out.exists():
         raise ConfigError(f"{out} exists already; choose another name, or remove it")
-    try:
-        out.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise ConfigError(f"{out} cannot be written: {error.strerror}; choose another place") from None
+    write_text(out, text, ANOTHER_PLACE)
     say(f"{out} is written. Next:  jumok check {out}")
 
 
 def show_presets(*, as_json: bool) -> None:
     """Print each model's presets with their sizes."""
-    import json
-
     from rich.table import Table
 
     from jumok.catalogue import MODELS, config_class
+    from jumok.json_text import json_text
 
     found = {name: config_class(name).PRESETS for name in MODELS}
     if as_json:
-        typer.echo(json.dumps(found, ensure_ascii=False, indent=1))
+        typer.echo(json_text(found, indent=1))
         return
     table = Table("model", "preset", "sizes", box=None, padding=(0, 2))
     for model, named in found.items():

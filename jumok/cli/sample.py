@@ -36,6 +36,7 @@ def sample(
     from jumok import api
     from jumok.cli.display import say
     from jumok.errors import ConfigError, counted
+    from jumok.writing import ANOTHER_PLACE, write_text
 
     if name == "shapes":
         if file is None:
@@ -61,8 +62,5 @@ def sample(
         csv.writer(rows).writerows(text.split("\t") for text in texts)
     else:
         rows.write("\n".join([*texts, ""]))
-    try:
-        file.write_text(rows.getvalue(), encoding="utf-8", newline="")
-    except OSError as error:
-        raise ConfigError(f"{file} cannot be written: {error.strerror}; choose another place") from None
+    write_text(file, rows.getvalue(), ANOTHER_PLACE)
     say(f"{file}: {counted(number, 'example')} of {name}")

@@ -12,11 +12,10 @@ def schema() -> None:
 
     Example: [bold]jumok schema > recipe.schema.json[/bold]
     """
-    import json
-
     from jumok import api
+    from jumok.json_text import json_text
 
-    typer.echo(json.dumps(described(api.recipe_schema()), indent=1, ensure_ascii=False))
+    typer.echo(json_text(described(api.recipe_schema()), indent=1))
 
 
 def described(part: Any) -> Any:

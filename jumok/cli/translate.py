@@ -1,6 +1,5 @@
 """`jumok translate`: sentences given, or a filter from standard input to standard output."""
 
-import json
 import sys
 from contextlib import nullcontext
 from pathlib import Path
@@ -11,6 +10,7 @@ import typer
 from jumok.cli.decoding_options import decoding_given
 from jumok.cli.display import bar, error_console, run_folders, warn_on
 from jumok.cli.lines import check_inputs, chunks, one_line, output
+from jumok.json_text import json_text
 
 if TYPE_CHECKING:
     from jumok.api import Answer
@@ -81,7 +81,7 @@ def line(number: int, source: str, answers: "list[Answer]", *, as_json: bool, se
     """Return the output for one input line."""
     if as_json:
         best, *_ = items = [{"text": a.text, "score": round(a.score, 6), "tokens": a.tokens} for a in answers]
-        return json.dumps({"source": source, **best, **({"answers": items} if several else {})}, ensure_ascii=False)
+        return json_text({"source": source, **best, **({"answers": items} if several else {})})
     if several:
         return "\n".join(f"{number}\t{answer.score:.4f}\t{one_line(answer.text)}" for answer in answers)
     return one_line(answers[0].text)

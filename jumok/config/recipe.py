@@ -15,6 +15,7 @@ import tomli_w
 
 from jumok.config import DataConfig, DataFile, DecodingConfig, ModelConfig, Section, TokenizerConfig, TrainingConfig
 from jumok.errors import ConfigError, did_you_mean
+from jumok.writing import whole_file
 
 ALWAYS = ("data", "model", "training")  # sections of every recipe
 OPTIONAL = ("tokenizer", "decoding")  # sections of tasks that use them
@@ -74,9 +75,8 @@ class Recipe:
 
     def save(self, path: Path) -> None:
         """Write the recipe with every default filled in."""
-        fresh = path.with_name(f".{path.name}.new")
-        fresh.write_text(f"{tomli_w.dumps(self.to_dict())}\n{LAST_LINE}\n", encoding="utf-8")
-        fresh.replace(path)  # a kill in the middle must not cost the run
+        with whole_file(path, durable=True) as part:  # a kill in the middle must not cost the run
+            part.write_text(f"{tomli_w.dumps(self.to_dict())}\n{LAST_LINE}\n", encoding="utf-8")
 
     def with_sizes(self, **sizes: int) -> "Recipe":
         """Return the recipe with what the model takes from the data filled in and checked: vocabularies, classes."""

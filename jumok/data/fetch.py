@@ -5,7 +5,6 @@ DOWNLOADS[name] → each file: FOLDER/file.part (grows, goes on where it stopped
 A file stands under its own name only when it is whole and right. To offer another set, add an entry to DOWNLOADS.
 """
 
-import errno
 import hashlib
 import os
 import sys
@@ -15,12 +14,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from http.client import HTTPException, HTTPResponse
 from pathlib import Path
-from typing import IO
 from urllib import request
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 
 from jumok.errors import DataError, did_you_mean
+from jumok.writing import FULL, put_on_disk, reason
 
 DownloadProgress = Callable[[str, int, int], None]  # file, bytes so far, bytes in all
 
@@ -148,6 +147,7 @@ def _bring(remote: RemoteFile, target: Path, *, report: Callable[[int], None], p
             f"{part} was removed; run the same command again, and if this repeats, the file has changed at its home "
             "or something on the way alters it"
         )
+    put_on_disk(part)  # before it gets its name, or a power cut could leave an empty file under it
     os.replace(part, target)
 
 
@@ -156,14 +156,14 @@ def _download(remote: RemoteFile, part: Path, *, report: Callable[[int], None], 
     while True:
         try:
             return _stream(remote, part, report=report, timeout=patience.timeout)
-        except _Interrupted as reason:
+        except _Interrupted as interruption:
             failures = 1 if _size(part) > before else failures + 1
             before = _size(part)
             if failures > patience.retries:
                 raise DataError(
-                    f"cannot get {remote.url} from {_host(remote.url)}: {reason} (tries: {failures}). {before:,} of "
+                    f"cannot get {remote.url} from {_host(remote.url)}: {interruption} (tries: {failures}). {before:,} of "
                     f"{remote.bytes:,} bytes are kept; check the connection, then run the same command to go on there"
-                ) from reason.__cause__
+                ) from interruption.__cause__
             time.sleep(patience.wait * 2 ** (failures - 1))
 
 
@@ -191,7 +191,6 @@ def _stream(remote: RemoteFile, part: Path, *, report: Callable[[int], None], ti
                 file.write(chunk)
                 done += len(chunk)
                 report(done)
-            _settle(file)
     if done < remote.bytes:
         raise _Interrupted(f"the connection closed after {done:,} bytes")
 
@@ -246,16 +245,6 @@ def _host(url: str) -> str:
     raise DataError(f"'{url}' is no address to fetch from; it must begin with http:// or https:// and name a host")
 
 
-def _settle(file: IO[bytes]) -> None:
-    # on the disk before it gets its name, or a power cut could leave an empty file under it
-    file.flush()
-    try:
-        os.fsync(file.fileno())
-    except OSError as error:
-        if error.errno != errno.EINVAL:  # some file systems cannot sync; that is no reason to stop
-            raise
-
-
 def _sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
@@ -293,10 +282,11 @@ def _disk_errors_explained(folder: Path) -> Iterator[None]:
         yield
     except OSError as error:  # those of the network have become _Interrupted by here
         place = error.filename or folder
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        if error.errno in FULL:
             raise DataError(
                 f"the disk of {folder} is full; free some space, or give a folder on another disk, and run the command "
                 "again: what has arrived is kept"
             ) from error
-        reason = error.strerror or str(error)
-        raise DataError(f"cannot write to {place}: {reason}; give a folder that can be written to") from error
+        raise DataError(
+            f"cannot write to {place}: {reason(error, place)}; give a folder that can be written to"
+        ) from error

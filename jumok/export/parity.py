@@ -1,9 +1,10 @@
 """Does an export answer as the run does? Held-out sentences through both, compared."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+
+from jumok.json_text import json_text
 
 ALLOWED_SCORE = 1e-3  # difference in a score, of answers that are equal
 ALLOWED_SHARE = 0.99  # of answers that must be equal: near ties may fall either way
@@ -35,7 +36,7 @@ class Parity:
 
     def save(self, path: Path) -> None:
         """Write the report beside the export."""
-        path.write_text(json.dumps(asdict(self), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        path.write_text(json_text(asdict(self), indent=1) + "\n", encoding="utf-8")
 
 
 def compare(sources: Sequence[str], ours: Sequence[tuple[str, float]], theirs: Sequence[tuple[str, float]]) -> Parity:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import save_file
 from torch import Tensor
 
 from jumok.config import DecodingConfig
@@ -18,8 +17,10 @@ from jumok.data.text.tokenizer import END, PAD, SPECIALS, START, UNKNOWN, Tokeni
 from jumok.errors import ConfigError, MissingExtraError
 from jumok.export.marian import CROSS, LAYER
 from jumok.export.supported import supported_transformer
+from jumok.json_text import json_text
 from jumok.models.transformer import Transformer
 from jumok.nn.model import Model
+from jumok.tensor_file import write_plain_tensors
 
 PLACES = 1024  # of a sinusoid that has no end of its own
 ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "gelu-tanh": "gelu_new", "silu": "silu"}
@@ -94,8 +95,8 @@ def write_huggingface(
         ("tokenizer_config.json", settings),
         ("tokenizer.json", _with_end(source)),
     ):
-        (folder / name).write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    save_file(_weights(transformer, limit), folder / "model.safetensors", metadata={"format": "pt"})
+        (folder / name).write_text(json_text(content, indent=1) + "\n", encoding="utf-8")
+    write_plain_tensors(_weights(transformer, limit), folder / "model.safetensors", {"format": "pt"})
 
 
 def _with_end(content: dict[str, Any]) -> dict[str, Any]:

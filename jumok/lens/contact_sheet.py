@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from jumok.errors import DataError
+from jumok.writing import write_bytes
 
 Pixels = np.ndarray[Any, Any]  # (h, w, channels), uint8
 SHOWN = 192  # pixels that an image is about wide on a sheet
@@ -64,11 +64,4 @@ def png_bytes(image: Image.Image) -> bytes:
 
 def save_sheet(rows: Sequence[Sequence[Pixels]], path: Path) -> None:
     """Write a sheet as a PNG, whole or not at all."""
-    part = path.with_name(f".{path.name}.part")
-    try:
-        part.write_bytes(png_bytes(contact_sheet(rows)))
-        part.replace(path)
-    except OSError as error:
-        raise DataError(f"--png {path} cannot be written: {error.strerror}; choose another file") from None
-    finally:
-        part.unlink(missing_ok=True)
+    write_bytes(path, png_bytes(contact_sheet(rows)), name=f"--png {path}")

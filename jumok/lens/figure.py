@@ -5,14 +5,16 @@ AttentionMap (H, Q, K) → mean of heads (Q, K) → one square per weight, darke
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from torch import Tensor
 
-from jumok.errors import ConfigError, DataError, MissingExtraError
+from jumok.errors import MissingExtraError
 from jumok.inspection.labels import readable_labels
+from jumok.writing import check_can_write, write_bytes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,20 +31,14 @@ def check_can_draw(path: Path) -> None:
         import matplotlib.figure  # noqa: F401
     except ImportError:
         raise MissingExtraError("matplotlib", "plot", "--png") from None
-    if path.is_dir() or not path.absolute().parent.is_dir():
-        raise ConfigError(f"--png {path}: must be a file in a folder that exists")
+    check_can_write(path, "--png")
 
 
 def save_png(figure: Figure, path: Path) -> None:
     """Write a figure, whole or not at all."""
-    part = path.with_name(f".{path.name}.part")
-    try:
-        figure.savefig(part, format="png")
-        part.replace(path)
-    except OSError as error:
-        raise DataError(f"--png {path} cannot be written: {error.strerror}; choose another file") from None
-    finally:
-        part.unlink(missing_ok=True)
+    drawn = io.BytesIO()
+    figure.savefig(drawn, format="png")
+    write_bytes(path, drawn.getvalue(), name=f"--png {path}")
 
 
 def save_alignment(

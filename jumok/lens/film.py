@@ -5,22 +5,28 @@ Frame → RUN/film/step-N.safetensors (weights in 16 bits, the rest as JSON in t
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 from torch import Tensor
 
 from jumok.errors import DataError, RunError
 from jumok.inspection.film import Frame, Shot
 from jumok.inspection.record import AttentionMap
+from jumok.json_text import json_text
+from jumok.tensor_file import DamagedFileError, read_tensors, write_tensors
+from jumok.writing import Refusal, explained
 
 FORMAT = 1
 HEAD = "jumok_frame"  # the one entry of the file's head that is ours
+UNWRITTEN = Refusal(
+    RunError,
+    "mend that, then go on with --resume (--set training.probes=0: without a film)",
+    "free some space, then go on with --resume (--set training.probes=0: without a film)",
+)
 
 
 @dataclass(frozen=True)
@@ -46,7 +52,6 @@ def save_frame(frame: Frame, run: Path) -> None:
     """Write a frame into the folder of a run, whole or not at all."""
     folder = film_folder(run)
     target = folder / f"step-{frame.step}.safetensors"
-    part = target.with_name(f".{target.name}.part")
     tensors, shots = {}, []
     for place, shot in enumerate(frame.shots):
         for number, found in enumerate(shot.maps):
@@ -57,19 +62,10 @@ def save_frame(frame: Frame, run: Path) -> None:
         labels = {"queries": shot.maps[0].queries, "keys": shot.maps[0].keys}
         facts = {name: value for name, value in vars(shot).items() if name != "maps"}
         shots.append(facts | labels | {"maps": maps})
-    head = json.dumps({"format": FORMAT, "step": frame.step, "shots": shots}, ensure_ascii=False)
-    try:
+    head = json_text({"format": FORMAT, "step": frame.step, "shots": shots})
+    with explained(target, UNWRITTEN):
         folder.mkdir(exist_ok=True)
-        save_file(tensors, part, metadata={HEAD: head})
-        part.replace(target)
-    except (OSError, SafetensorError) as error:
-        raise RunError(
-            f"{target} cannot be written ({error}); mend that, then go on with --resume "
-            "(--set training.probes=0: without a film)."
-        ) from None
-    finally:
-        with suppress(OSError):
-            part.unlink(missing_ok=True)
+        write_tensors(tensors, target, head, entry=HEAD, durable=True)
 
 
 def forget_frames(run: Path, *, after: int) -> None:
@@ -78,8 +74,8 @@ def forget_frames(run: Path, *, after: int) -> None:
         step = path.stem.removeprefix("step-")
         if step.isdigit() and int(step) > after:
             path.unlink()
-    for path in film_folder(run).glob(".step-*.part"):  # left half-written by a kill
-        path.unlink()
+    for path in film_folder(run).glob(".*"):  # left half-written by a kill
+        path.unlink(missing_ok=True)
 
 
 def load_film(run: Path) -> Film | None:
@@ -102,32 +98,35 @@ def read_scores(metrics: Path) -> dict[int, dict[str, float]]:
         except ValueError:
             continue
         if "evaluation" in row:
-            scores[int(row["step"])] = {name: float(value) for name, value in row["evaluation"].items()}
+            scores[int(row["step"])] = {
+                name: math.nan if value is None else float(value) for name, value in row["evaluation"].items()
+            }
     return scores
 
 
 def _load_frame(path: Path) -> Frame:
     """Return the frame of a file; a damaged one is named."""
     try:
-        with safe_open(path, framework="pt") as file:
-            head = json.loads((file.metadata() or {})[HEAD])
-            if head["format"] != FORMAT:
-                raise DataError(f"{path} is of format {head['format']}, this jumok reads {FORMAT}; upgrade jumok")
-            shots = tuple(_read_shot(facts, file.get_tensor, place) for place, facts in enumerate(head["shots"]))
+        tensors, text = read_tensors(path, HEAD)
+        head = json.loads(text)
+        if head["format"] != FORMAT:
+            raise DataError(f"{path} is of format {head['format']}, this jumok reads {FORMAT}; upgrade jumok")
+        shots = tuple(_read_shot(one, tensors, place) for place, one in enumerate(head["shots"]))
         return Frame(int(head["step"]), shots)
-    except (OSError, SafetensorError, ValueError, KeyError, TypeError) as error:
-        reason = f"{type(error).__name__}: {error}".splitlines()[0]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        kind = "" if isinstance(error, DamagedFileError) else f"{type(error).__name__}: "
+        reason = f"{kind}{error}".splitlines()[0]
         raise DataError(
             f"{path} is no whole frame of a film ({reason}); copy the run again, or remove the file"
         ) from None
 
 
-def _read_shot(facts: dict[str, Any], tensor: Callable[[str], Tensor], place: int) -> Shot:
-    """Return the shot of a probe from its entry in the file's head; tensor reads one of the file's tensors by name."""
+def _read_shot(facts: dict[str, Any], tensors: Mapping[str, Tensor], place: int) -> Shot:
+    """Return the shot of a probe from its entry in the file's head and the file's tensors."""
     labels = tuple(facts["queries"]), tuple(facts["keys"])
     maps = []
     for number, one in enumerate(facts["maps"]):
-        weights = tensor(f"{place}.{number}").float()
+        weights = tensors[f"{place}.{number}"].float()
         if weights.shape[1:] != tuple(map(len, labels)):
             raise ValueError(f"probe {place + 1} has weights of shape {tuple(weights.shape)}")
         grid = tuple(one["grid"]) if one.get("grid") else None

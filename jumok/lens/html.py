@@ -8,7 +8,6 @@ an order in which every module stands behind those it needs. So a page also work
 """
 
 import html
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,12 +15,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jumok.errors import ConfigError, DataError
+from jumok.errors import ConfigError
 from jumok.inspection.details import AttentionDetails
+from jumok.json_text import page_json
 from jumok.lens.layers import count_numbers, describe_layer, matrices_fit, shown_layers, vectors_of
 from jumok.lens.packing import BITS, Packing
 from jumok.lens.view import Side, View
 from jumok.texts import LANGUAGES, catalogue, language
+from jumok.writing import write_text
 
 PAGE_FILES = Path(__file__).parent / "page"
 ROOM, FEWEST_BITS = 360_000, 9  # bytes for the numbers of all views; the fewest bits that one of the details is cut to
@@ -48,15 +49,7 @@ class Page:
 
     def save(self, path: str | Path) -> None:
         """Write the page to a file, whole or not at all."""
-        target = Path(path)
-        part = target.with_name(f".{target.name}.part")
-        try:
-            part.write_text(self.html, encoding="utf-8")
-            part.replace(target)
-        except OSError as error:
-            raise DataError(f"{target} cannot be written: {error.strerror}; choose another file") from None
-        finally:
-            part.unlink(missing_ok=True)
+        write_text(path, self.html)
 
     def _repr_html_(self) -> str:
         """Return the page in an iframe, so that its styles and a notebook's do not meet."""
@@ -105,21 +98,17 @@ def assemble_page(
     if opens_in not in LANGUAGES:
         raise ConfigError(f"lang = '{lang}': a page speaks {' or '.join(LANGUAGES)}")
     data = data | {"footer": footer, "lang": opens_in, "languages": LANGUAGES, "arrays": packing.places}
-    data["texts"] = texts_of(name, _as_json(data))
+    data["texts"] = texts_of(name, page_json(data))
     filled = {
         "lang": opens_in,
         "body": _read("html", name).strip(),
         "title": html.escape(f"{title} · jumok"),
         "style": "".join(_read("css", style) for style in ("base", *styles)),
-        "data": _as_json(data).replace("<", "\\u003c"),
+        "data": page_json(data).replace("<", "\\u003c"),
         "numbers": packing.text(),
         "script": bundle_modules(name),
     }
     return Page(re.sub(r"\{\{(\w+)\}\}", lambda found: filled[found[1]], _read("html", "base")))
-
-
-def _as_json(data: dict[str, Any]) -> str:
-    return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
 
 
 def texts_of(name: str, told: str) -> dict[str, dict[str, str]]:
@@ -129,7 +118,7 @@ def texts_of(name: str, told: str) -> dict[str, dict[str, str]]:
         spoken: {
             text: translated
             for text, translated in catalogue(spoken, "page").items()
-            if text in said or json.dumps(text, ensure_ascii=False) in told
+            if text in said or page_json(text) in told
         }
         for spoken in LANGUAGES
     }

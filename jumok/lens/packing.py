@@ -30,6 +30,8 @@ class Packing:
     def rounded(self, array: Tensor, bits: int = BITS) -> int:
         """Add numbers rounded to some bits: 16 are right to a 65,000th of the largest, 11 to a 2,000th."""
         numbers, step = array.float().numpy(force=True), 1 << (BITS - bits)
+        if not np.isfinite(numbers).all():  # of a model whose training diverged: there is nothing to round by
+            return self.exact(array)
         levels = (1 << (bits - 1)) - 1  # each way from 0
         scale = float(np.abs(numbers).max(initial=0.0)) / levels or 1.0
         return self._add((np.round(numbers / scale) * step).astype("<i2"), scale=scale / step)

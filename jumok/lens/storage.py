@@ -8,14 +8,15 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 from torch import Tensor
 
 from jumok.errors import DataError
 from jumok.inspection.details import AttentionDetails, PositionTable
 from jumok.inspection.layers import LayerDetails, NormDetails, Sublayer
 from jumok.inspection.record import AttentionMap, AttentionRecord
+from jumok.json_text import json_text
+from jumok.tensor_file import DamagedFileError, read_tensors, write_tensors
+from jumok.writing import explained
 
 FORMAT = 1
 Kept = AttentionMap | AttentionDetails | PositionTable | LayerDetails | Sublayer | NormDetails
@@ -31,32 +32,25 @@ def save_record(record: AttentionRecord, path: str | Path) -> None:
         "positions": [_taken_apart(found, f"positions.{n}", tensors) for n, found in enumerate(record.positions)],
         "layers": [_taken_apart(found, f"layers.{n}", tensors) for n, found in enumerate(record.layers)],
     }
-    target = Path(path)
-    part = target.with_name(f".{target.name}.part")
-    try:
-        save_file(tensors, part, metadata={HEAD: json.dumps(head, ensure_ascii=False)})
-        part.replace(target)
-    except (OSError, SafetensorError) as error:
-        raise DataError(f"{target} cannot be written ({error}); choose a file in a folder that exists") from None
-    finally:
-        part.unlink(missing_ok=True)
+    with explained(path):
+        write_tensors(tensors, Path(path), json_text(head), entry=HEAD)
 
 
 def load_record(path: str | Path) -> AttentionRecord:
     """Return the record that save_record wrote."""
     try:
-        with safe_open(path, framework="pt") as file:
-            head = json.loads((file.metadata() or {})[HEAD])
-            if head["format"] != FORMAT:
-                raise DataError(f"{path} is of format {head['format']}, this jumok reads {FORMAT}; upgrade jumok")
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - it is no dict
+        tensors, text = read_tensors(Path(path), HEAD)
+        head = json.loads(text)
+        if head["format"] != FORMAT:
+            raise DataError(f"{path} is of format {head['format']}, this jumok reads {FORMAT}; upgrade jumok")
         maps = [_map(facts, f"maps.{number}", tensors) for number, facts in enumerate(head["maps"])]
         positions = [_table(facts, f"positions.{n}", tensors) for n, facts in enumerate(head["positions"])]
         layers = [_layer(facts, f"layers.{n}", tensors) for n, facts in enumerate(head.get("layers", []))]
     except FileNotFoundError:
         raise DataError(f"there is no file {path}; jumok.save_record(record, FILE) writes one") from None
-    except (OSError, SafetensorError, ValueError, KeyError, TypeError, AttributeError) as error:
-        reason = f"{type(error).__name__}: {error}".splitlines()[0]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        kind = "" if isinstance(error, DamagedFileError) else f"{type(error).__name__}: "
+        reason = f"{kind}{error}".splitlines()[0]
         raise DataError(
             f"{path} is no whole record of attention ({reason}); jumok.save_record(record, FILE) writes one"
         ) from None

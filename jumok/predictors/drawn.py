@@ -1,9 +1,12 @@
 """Drawings as answers: pixels and codes, as JSON, as PNG files, as a sheet or a page, as images in a notebook."""
 
 import html
+import io
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +26,9 @@ from jumok.lens.terminal import Drawing as TerminalDrawing
 from jumok.predictors.base import AnyPredictor
 from jumok.predictors.drawing_readers import reader_of
 from jumok.texts import localized
+from jumok.writing import Refusal, explained, write_bytes
 
+UNWRITTEN = Refusal(DataError, "choose another folder", "free some space, or choose another folder")
 LONGEST_NAME = 60  # characters of a text that a file's name keeps
 MOST_SHOWN = 64  # images of a notebook's cell
 
@@ -63,17 +68,16 @@ class Drawn(DrawnView):
         known = PngInfo()
         known.add_itxt("Description", self.text)
         known.add_itxt("Comment", f"seed {self.seed}")
-        place, name, number = Path(folder), file_name(self.text), 1
-        while True:
-            path = place / f"{name}-{number}.png"
-            try:
-                with path.open("xb") as file:  # nothing that is there is written over
-                    self.image.save(file, format="PNG", pnginfo=known)
-                return path
-            except FileExistsError:
-                number += 1
-            except OSError as error:
-                raise DataError(f"{path} cannot be written: {error.strerror}; choose another folder") from None
+        drawn = io.BytesIO()
+        self.image.save(drawn, format="PNG", pnginfo=known)
+        path = _free_name(Path(folder), file_name(self.text))
+        try:
+            write_bytes(path, drawn.getvalue(), UNWRITTEN)
+        except BaseException:
+            with suppress(OSError):
+                path.unlink()
+            raise
+        return path
 
     def _repr_png_(self) -> bytes:
         """Show the image in a notebook, large enough to be seen."""
@@ -119,10 +123,8 @@ class Drawings(list[Drawn]):
 
     def save(self, folder: str | Path) -> Iterator[Path]:
         """Write each drawing into a folder of its own PNG; yield the paths."""
-        try:
+        with explained(folder, UNWRITTEN):
             Path(folder).mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise DataError(f"{folder} cannot be made a folder: {error.strerror}; choose another") from None
         return (one.save(folder) for one in self)
 
     def page(self, *, lang: str | None = None) -> Page:
@@ -149,6 +151,16 @@ class Drawings(list[Drawn]):
         left = len(self) - MOST_SHOWN
         more = f"<p>{localized(f'and {left:,} more drawings')}</p>" if left > 0 else ""
         return f'{texts}<div style="display: flex; flex-wrap: wrap; gap: 0.7rem">{"".join(figures)}</div>{more}'
+
+
+def _free_name(folder: Path, name: str) -> Path:
+    """Return a new file, empty and ours, with the first number that is free: nothing that is there is written over."""
+    for number in count(1):
+        path = folder / f"{name}-{number}.png"
+        with explained(path, UNWRITTEN), suppress(FileExistsError):
+            path.touch(exist_ok=False)
+            break
+    return path
 
 
 def label_of(drawn: DrawnView) -> str:

@@ -18,6 +18,7 @@ from jumok.lens.forecast_view import ForecastView, Values
 from jumok.lens.html import Page
 from jumok.lens.terminal import Drawing
 from jumok.texts import localized
+from jumok.writing import explained, whole_file
 
 # L steps of history · H steps ahead · V targets · K ways
 
@@ -100,7 +101,7 @@ class Forecasts(list[Forecast]):
 
     def save_csv(self, path: str | Path) -> None:
         """Write one long table in CSV."""
-        with Path(path).open("w", encoding="utf-8") as file:
+        with explained(path), whole_file(path) as part, part.open("w", encoding="utf-8") as file:
             file.writelines(self.csv_parts())
 
     def save_png(self, path: str | Path) -> int:

@@ -41,6 +41,7 @@ from jumok.training.progress import Reporter
 from jumok.training.trainer import Trainer
 from jumok.training.trial import choose_sharing
 from jumok.training.workers import Sharing, settings_for
+from jumok.writing import ANOTHER_OUT, RESUME, explained, remove_parts
 
 
 def silent(what: str, done: int) -> None:
@@ -86,7 +87,8 @@ class Job(Generic[ModelT, BatchT]):
                     "workers": sharing.workers,
                     "threads": sharing.threads,
                 }
-                Run.create(self.folder, self.recipe, tokenizers=self.task.tokenizers, facts=facts)
+                with explained(self.folder, ANOTHER_OUT, name=f"the run folder {self.folder}"):
+                    Run.create(self.folder, self.recipe, tokenizers=self.task.tokenizers, facts=facts)
             has_perplexity = "perplexity" in self.task.scores
             reporter = Reporter(console, self.folder, unit=self.task.unit, perplexity=has_perplexity)
             trainer = Trainer(
@@ -109,7 +111,8 @@ class Job(Generic[ModelT, BatchT]):
             for note in self.notes:
                 reporter.note(note)
             if self.going_on:
-                self._resume(trainer, reporter)
+                with explained(self.folder, RESUME, name=f"the run folder {self.folder}"):
+                    self._resume(trainer, reporter)
             try:
                 done = trainer.train()
             finally:
@@ -152,9 +155,10 @@ class Job(Generic[ModelT, BatchT]):
         return lambda model, step: save_frame(Frame(step, camera(model)), self.folder)
 
     def _resume(self, trainer: Trainer[ModelT, BatchT], reporter: Reporter) -> None:
+        remove_parts(self.folder)
         if not Checkpoints(self.folder).steps():
             reporter.note("no checkpoint yet: starting from the beginning")
-            (self.folder / "metrics.jsonl").write_text("", encoding="utf-8")
+            trainer.metrics.forget_after(0)
             forget_frames(self.folder, after=0)
             self.recipe.save(self.folder / "recipe.toml")  # steps and intervals may have changed
             return

@@ -3,7 +3,6 @@
 RUN/run.json (format, data folders) · recipe.toml · one .json per tokenizer · metrics.jsonl · last, best → step-N/
 """
 
-import errno
 import fcntl
 import json
 import os
@@ -28,7 +27,9 @@ from jumok.config.recipe import (
 )
 from jumok.data.text.tokenizer import Tokenizer
 from jumok.errors import ConfigError, RunError
+from jumok.json_text import json_text
 from jumok.runs.formats import FORMAT, READABLE, upgrade_recipe
+from jumok.writing import ANOTHER_OUT, Draft, explained, put_on_disk, whole_file
 
 
 @dataclass(frozen=True)
@@ -43,37 +44,25 @@ class Run:
     def create(
         cls, folder: Path, recipe: Recipe, *, tokenizers: Mapping[str, Tokenizer], facts: dict[str, Any]
     ) -> "Run":
-        """Write the folder of a new run."""
+        """Write the folder of a new run; where that fails, an OSError, nothing of it is left."""
         facts = {"format": FORMAT, "jumok": __version__, "tokenizers": list(tokenizers), "recipe_ends": True, **facts}
         if own := code_folders(recipe.task, recipe.model.name):
             facts["code_folders"] = own  # of a task or model of the user's own
+        files = [*(f"{name}.json" for name in tokenizers), "recipe.toml", "metrics.jsonl", "run.json"]
         try:
             folder.mkdir(parents=True, exist_ok=True)
             for name, tokenizer in tokenizers.items():
                 tokenizer.save(folder / f"{name}.json")
             recipe.save(folder / "recipe.toml")
             (folder / "metrics.jsonl").touch()
-            # Last, so that a folder with run.json is whole.
-            (folder / ".run.json.new").write_text(json.dumps(facts, indent=1, ensure_ascii=False), encoding="utf-8")
-            (folder / ".run.json.new").replace(folder / "run.json")
-        except OSError as error:
-            files = [
-                ".run.json.new",
-                "run.json",
-                "metrics.jsonl",
-                "recipe.toml",
-                *(f"{name}.json" for name in tokenizers),
-            ]
+            put_on_disk(*(folder / name for name in files[:-1]))
+            with whole_file(folder / "run.json", durable=True) as part:  # last: a folder that has it is whole
+                part.write_text(json_text(facts, indent=1), encoding="utf-8")
+        except OSError:
             for name in files:
                 with suppress(OSError):
                     (folder / name).unlink()  # half of a run would stand in the way of the next
-            if error.errno == errno.ENOSPC:
-                raise RunError(
-                    f"the disk of {folder} is full: the run could not be started; free some space or choose another --out"
-                ) from None
-            raise RunError(
-                f"the run folder {folder} cannot be written: {error.strerror}; choose another place"
-            ) from None
+            raise
         return cls(folder, recipe, facts)
 
     @classmethod
@@ -156,11 +145,10 @@ def check_recipe(raw: Mapping[str, Any], name: str = "", code: Sequence[Path] = 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
     """Keep a second training process out of a run's folder."""
-    try:
+    with explained(folder, ANOTHER_OUT, name=f"the run folder {folder}"):
         folder.mkdir(parents=True, exist_ok=True)
+        Draft(folder / "run.json").drop()  # a folder that cannot be written is told before anything is computed
         handle = os.open(folder, os.O_RDONLY)
-    except OSError as error:
-        raise RunError(f"the run folder {folder} cannot be written: {error.strerror}; choose another --out") from None
     try:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -3,23 +3,26 @@
 RUN/.step-N.new/ → written and synced → renamed RUN/step-N/ → links `last` and `best` swapped → older folders removed
 
 step-N/model.safetensors holds the weights to use (averaged where the recipe averages), training.safetensors and
-training.json all that is needed to go on exactly.
+training.json all that is needed to go on exactly. Each file holds its own checksum. Where the newest checkpoint is
+damaged, a run goes on from the one before it.
 """
 
-import errno
 import json
 import os
 import shutil
+import zlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from jumok.errors import RunError
+from jumok.tensor_file import WRONG_CHECKSUM, DamagedFileError, read_tensors, write_tensors
+from jumok.writing import FULL, RESUME, explained, put_on_disk, reason
 
 KEEP = 2  # newest checkpoints, beside the best
+STATE, CHECKSUM = "training.json", "crc32"
 
 
 class Checkpoints:
@@ -36,34 +39,41 @@ class Checkpoints:
     def save(
         self, step: int, *, weights: dict[str, Tensor], training: dict[str, Tensor], facts: dict[str, Any], best: bool
     ) -> None:
-        """Write step-N and make it `last`, and `best` where it is."""
+        """Write step-N and make it `last`, and `best` where it is; remove what is no longer needed."""
+        try:
+            self.write(step, weights=weights, training=training, facts=facts, best=best)
+        except OSError as error:
+            full, kept = error.errno in FULL, [one for one in self.steps() if one != step]
+            raise RunError(
+                f"{f'the disk of {self.run} is full' if full else f'{self.run} cannot be written ({reason(error)})'}: "
+                f"the checkpoint of step {step} could not be written; "
+                f"{f'step-{kept[-1]} is whole' if kept else 'no checkpoint is there yet'}. "
+                f"{'Free some space' if full else 'Mend that'}, then go on with --resume."
+            ) from None
+        with explained(self.run, RESUME):
+            self._prune()
+
+    def write(
+        self, step: int, *, weights: dict[str, Tensor], training: dict[str, Tensor], facts: dict[str, Any], best: bool
+    ) -> None:
+        """Do what save does, but remove nothing; a failure is an OSError, and nothing is left of it."""
         folder, fresh = self.run / f"step-{step}", self.run / f".step-{step}.new"
         try:
             shutil.rmtree(fresh, ignore_errors=True)
             fresh.mkdir(parents=True)
-            save_file(_contiguous(weights), fresh / "model.safetensors")
-            save_file(_contiguous(training), fresh / "training.safetensors")
-            (fresh / "training.json").write_text(json.dumps(facts, indent=1), encoding="utf-8")
-            for path in [*fresh.iterdir(), fresh]:
-                _sync(path)
+            write_tensors(weights, fresh / "model.safetensors")
+            write_tensors(training, fresh / "training.safetensors")
+            (fresh / STATE).write_text(_as_json({**facts, CHECKSUM: _checksum(facts)}), encoding="utf-8")
+            put_on_disk(*fresh.iterdir(), fresh)
             if folder.exists():  # saved before a kill that came before the links: the same contents
                 shutil.rmtree(folder)
             fresh.rename(folder)
             self._link("last", folder)
             if best:
                 self._link("best", folder)
-            _sync(self.run)
-        except (OSError, SafetensorError) as error:
+            put_on_disk(self.run)
+        finally:
             shutil.rmtree(fresh, ignore_errors=True)
-            full = getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT) or "No space left" in str(error)
-            kept = self.steps()
-            raise RunError(
-                f"{f'the disk of {self.run} is full' if full else f'{self.run} cannot be written ({error})'}: "
-                f"the checkpoint of step {step} could not be written; "
-                f"{f'step-{kept[-1]} is whole' if kept else 'no checkpoint is there yet'}. "
-                f"{'Free some space' if full else 'Mend that'}, then go on with --resume."
-            ) from None
-        self._prune()
 
     def mark_best(self, step: int) -> None:
         """Make step-N `best`, in case a kill came between the two links."""
@@ -96,46 +106,74 @@ class Checkpoints:
 
     def load_weights(self, name: str = "best") -> dict[str, Tensor]:
         """Return the weights to use."""
-        return self._read(self.find(name) / "model.safetensors")
+        folder = self.find(name)
+        try:
+            return _read(folder / "model.safetensors")
+        except DamagedFileError as damage:
+            raise RunError(self._with_way_out(damage, folder)) from None
 
-    def load_training(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
-        """Return what the newest checkpoint holds for going on."""
+    def load_training(
+        self, tell: Callable[[str], object] = lambda note: None
+    ) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        """Return what the newest whole checkpoint holds for going on; tell hears of each that is passed over."""
         # A kill may come after the first folder and before its link: a folder under its own name is whole.
-        steps = [] if (self.run / "last").is_dir() else self.steps()
-        folder = self.find(f"step-{steps[-1]}" if steps else "last")
-        try:
-            facts = json.loads((folder / "training.json").read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            raise RunError(self._damage(folder / "training.json")) from None
-        return self._read(folder / "training.safetensors"), facts
-
-    def _read(self, path: Path) -> dict[str, Tensor]:
-        try:
-            return load_file(path)
-        except (OSError, SafetensorError):
-            raise RunError(self._damage(path)) from None
-
-    def _damage(self, path: Path) -> str:
-        folder = path.parent.resolve().name
-        others = [f"step-{step}" for step in reversed(self.steps()) if f"step-{step}" != folder]
-        state = (
-            f"damaged ({path.stat().st_size:,} bytes; was it cut off while copying?)" if path.exists() else "missing"
-        )
-        if not others:
-            return f"{path} is {state} and {self.run} holds no other checkpoint; copy it again or train anew."
-        return (
-            f"{path} is {state}. {others[0]} is another checkpoint: use --checkpoint {others[0]}, or to train on from it "
-            f"remove {self.run / folder} and type: ln -sfn {others[0]} {self.run / 'last'}"
+        steps = [f"step-{step}" for step in reversed(self.steps())]
+        newest = self.find(steps[0] if steps and not (self.run / "last").is_dir() else "last").resolve().name
+        damages = []
+        for step in [newest, *(step for step in steps if step != newest)]:
+            try:
+                found = _read_training(self.run / step)
+            except DamagedFileError as damage:
+                damages.append(damage)
+                continue
+            if damages:
+                tell(f"{damages[0]}: going back to {step}, and what came after it is trained again")
+            return found
+        raise RunError(
+            f"{damages[0]}, and {self.run} holds no other whole checkpoint; copy the run again, or train it anew"
         )
 
+    def _with_way_out(self, damage: DamagedFileError, folder: Path) -> str:
+        """Return what is wrong with a checkpoint's weights, and what to do about it."""
+        others = [f"step-{step}" for step in reversed(self.steps()) if f"step-{step}" != folder.resolve().name]
+        if others:
+            return f"{damage}. {others[0]} is another checkpoint: use --checkpoint {others[0]}."
+        if folder.name == "best" and not folder.is_symlink():  # of an installed package, which has no links
+            return f"{damage}; copy the folder again, or install jumok again."
+        return f"{damage}, and {self.run} holds no other checkpoint; copy the run again, or train it anew."
 
-def _contiguous(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    return {name: value.detach().cpu().contiguous() for name, value in tensors.items()}
 
-
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
+def _read_training(folder: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Return the tensors and facts of a checkpoint's state of training."""
+    tensors = _read(folder / "training.safetensors")
+    path = folder / STATE
     try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+        facts: dict[str, Any] = json.loads(path.read_bytes())
+    except OSError as error:
+        raise DamagedFileError(_unreadable(path, error)) from None
+    except (ValueError, RecursionError):
+        raise DamagedFileError(f"{path} is damaged (it is no JSON; was it cut off while copying?)") from None
+    if not isinstance(facts, dict) or facts.pop(CHECKSUM, None) not in (None, _checksum(facts)):
+        raise DamagedFileError(f"{path} is damaged ({WRONG_CHECKSUM})")
+    return tensors, facts
+
+
+def _read(path: Path) -> dict[str, Tensor]:
+    try:
+        return read_tensors(path)[0]
+    except DamagedFileError as damage:
+        raise DamagedFileError(f"{path} is damaged ({damage})") from None
+    except OSError as error:
+        raise DamagedFileError(_unreadable(path, error)) from None
+
+
+def _unreadable(path: Path, error: OSError) -> str:
+    return f"{path} cannot be read ({error.strerror or error})" if path.exists() else f"{path} is missing"
+
+
+def _checksum(facts: dict[str, Any]) -> str:
+    return f"{zlib.crc32(_as_json(facts).encode()):08x}"
+
+
+def _as_json(facts: dict[str, Any]) -> str:
+    return json.dumps(facts, indent=1)  # Python's own, so that an infinite best score comes back as it was

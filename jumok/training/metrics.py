@@ -5,7 +5,8 @@ import math
 from pathlib import Path
 from typing import Any
 
-from jumok.errors import RunError
+from jumok.json_text import json_text
+from jumok.writing import RESUME, explained, put_on_disk, whole_file
 
 
 class Metrics:
@@ -16,20 +17,21 @@ class Metrics:
 
     def write(self, row: dict[str, Any]) -> None:
         """Add a row."""
-        try:
-            with self.path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(row, ensure_ascii=False) + "\n")
-        except OSError as error:
-            raise RunError(
-                f"{self.path} cannot be written ({error.strerror}); mend that, then go on with --resume."
-            ) from None
+        with explained(self.path, RESUME), self.path.open("a", encoding="utf-8") as file:
+            file.write(json_text(row) + "\n")
+
+    def settle(self) -> None:
+        """Wait until the rows would outlast a power cut, as a checkpoint does that counts on them."""
+        with explained(self.path, RESUME):
+            if self.path.exists():
+                put_on_disk(self.path)
 
     def forget_after(self, step: int) -> None:
         """Remove the rows of later steps."""
-        fresh = self.path.with_name(".metrics.jsonl.new")
         text = self.path.read_text(encoding="utf-8", errors="replace") if self.path.exists() else ""
-        fresh.write_text("".join(f"{row}\n" for row in text.split("\n") if _step_of(row) <= step), encoding="utf-8")
-        fresh.replace(self.path)  # a kill in the middle must not cost the log
+        with whole_file(self.path, durable=True) as part:
+            rows = (f"{row}\n" for row in text.split("\n") if _step_of(row) <= step)
+            part.write_text("".join(rows), encoding="utf-8")
 
 
 def _step_of(row: str) -> float:

@@ -107,7 +107,7 @@ class Trainer(Generic[ModelT, BatchT]):
 
     def resume(self) -> None:
         """Take up the newest checkpoint and forget lines of the log that came after it."""
-        tensors, facts = self.checkpoints.load_training()
+        tensors, facts = self.checkpoints.load_training(self.reporter.note)
         groups: dict[str, dict[str, Tensor]] = {"model": {}, "optimizer": {}, "average": {}, "random": {}}
         for key, value in tensors.items():
             group, _, name = key.partition("/")
@@ -244,6 +244,7 @@ class Trainer(Generic[ModelT, BatchT]):
             **{f"average/{name}": value for name, value in self.average.state_tensors().items()},
             **{f"random/{name}": value for name, value in random.items()},
         }
+        self.metrics.settle()
         step, weights = self.state.step, self.average.weights()
         self.checkpoints.save(step, weights=weights, training=training, facts=asdict(self.state), best=best)
         elapsed = time.perf_counter() - started

@@ -5,7 +5,7 @@ Translator → files in DIR.new → opened again → the same held-out sentences
 A folder for CTranslate2 is a run of its own: it has recipe and tokenizers, and `jumok translate DIR` needs nothing else.
 """
 
-import shutil
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from jumok.predictors.base import AnyPredictor, Predictor
 from jumok.predictors.translator import Translator
 from jumok.runs.loading import LoadOptions, add_data_folder, load_run
 from jumok.runs.run import Run
+from jumok.writing import ANOTHER_FOLDER, explained, whole_folder
 
 SENTENCES = 200  # held out, that both must answer alike
 BROUGHT = "sentences.tsv"  # of a shipped model, which comes without its data: language and text
@@ -64,9 +65,7 @@ def export_run(
     sentences, languages = [text for text, _ in given], [language for _, language in given]
     kept = {key: getattr(predictor.options, key) for key in ("beam", "length_penalty")}
     options = DecodingConfig(**kept) if kind != "onnx" else DecodingConfig(beam=1)  # its graphs come without a search
-    fresh = folder.with_name(f".{folder.name}.new")
-    shutil.rmtree(fresh, ignore_errors=True)
-    try:
+    with whole_folder(folder) as fresh:
         theirs = KINDS[kind](predictor, fresh)
         found = predictor.answers(sentences, to=languages, options=options, progress=progress)
         ours = [(best.text, best.score) for best, *_ in found]
@@ -74,9 +73,6 @@ def export_run(
         if not parity.holds:
             raise RunError(f"the export of {predictor.run.folder} to {kind} is wrong and was not kept: {parity}")
         parity.save(fresh / "parity.json")
-        fresh.rename(folder)
-    finally:
-        shutil.rmtree(fresh, ignore_errors=True)
     return parity
 
 
@@ -167,11 +163,15 @@ def own_export(run: Run, checkpoint: Path) -> Path:
         loaded = load_run(Predictor, run.folder, LoadOptions(checkpoint=checkpoint.name))
         export_run(loaded, folder, kind="ctranslate2")
 
-    if run.facts.get("shipped"):  # nothing is written where jumok is installed
-        key = cache_key("ctranslate2", content_hash([checkpoint / "model.safetensors"]))
-        return cached_folder(key, lambda place: make(place / "model")) / "model"
     folder = run.folder / "ctranslate2" / checkpoint.resolve().name
-    if not Run.exists(folder):
+    if Run.exists(folder):
+        return folder
+    # Nothing is written where jumok is installed, and nothing can be into somebody else's run, or one on a read-only disk.
+    if run.facts.get("shipped") or not os.access(run.folder, os.W_OK):
+        place = [] if run.facts.get("shipped") else [str(run.folder.absolute())]
+        key = cache_key("ctranslate2", content_hash([checkpoint / "model.safetensors"]), *place)
+        return cached_folder(key, lambda built: make(built / "model")) / "model"
+    with explained(folder, ANOTHER_FOLDER):
         folder.parent.mkdir(exist_ok=True)
-        make(folder)
+    make(folder)
     return folder

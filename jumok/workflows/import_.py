@@ -15,6 +15,7 @@ from jumok.runs.run import Run, check_recipe
 from jumok.runs.weights import build_model
 from jumok.training.average import model_tensors
 from jumok.training.checkpoint import Checkpoints
+from jumok.writing import whole_folder
 
 
 def import_model(folder: str | Path, run: str | Path) -> tuple[AnyPredictor, list[str]]:
@@ -22,6 +23,8 @@ def import_model(folder: str | Path, run: str | Path) -> tuple[AnyPredictor, lis
     target = Path(run)
     if Run.exists(target):
         raise RunError(f"{target} already holds a run; choose another folder")
+    if target.is_file() or (target.is_dir() and any(target.iterdir())):
+        raise RunError(f"{target} is there already; choose another folder, or remove it")
     found = read_folder(Path(folder))
     recipe = check_recipe({"data": {}, **found.raw})
     with torch.random.fork_rng(devices=[]):  # fresh weights are drawn by the recipe's seed, not by the caller's state
@@ -32,6 +35,7 @@ def import_model(folder: str | Path, run: str | Path) -> tuple[AnyPredictor, lis
             if own[name].shape != value.shape:
                 raise RunError(f"{folder}: {name} has shape {tuple(value.shape)}, not {tuple(own[name].shape)}")
             own[name].copy_(value)
-    Run.create(target, recipe, tokenizers=found.tokenizers, facts={"data_folders": [], "imported": str(folder)})
-    Checkpoints(target).save(0, weights=own, training={}, facts={}, best=True)
+    with whole_folder(target) as fresh:
+        Run.create(fresh, recipe, tokenizers=found.tokenizers, facts={"data_folders": [], "imported": str(folder)})
+        Checkpoints(fresh).write(0, weights=own, training={}, facts={}, best=True)
     return load_run(Predictor, target), found.missing

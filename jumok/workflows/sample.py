@@ -5,6 +5,7 @@ folders, or images with captions.csv beside them
 """
 
 import csv
+import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,7 @@ from jumok.data.text.parallel import BUILT_IN as PAIRS
 from jumok.data.text.sources import TABLES, read_pairs
 from jumok.errors import ConfigError, DataError, counted, did_you_mean
 from jumok.predictors.base import check_split
+from jumok.writing import ANOTHER_PLACE, explained, write_bytes, write_text
 
 SIDE = 64  # pixels, large enough to look at
 CAPTIONS = "captions.csv"  # beside several images: image, caption
@@ -83,8 +85,9 @@ def sample_images(
         return [_write_captioned(known, skip, target, new_folder=False)]
     _refuse_existing(target / CAPTIONS)
     written = [_write_captioned(known, which, target / f"{split}-{which}.png", new_folder=True) for which in numbers]
-    with (target / CAPTIONS).open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file).writerows([("image", "caption"), *((one.path.name, one.label) for one in written)])
+    rows = io.StringIO(newline="")
+    csv.writer(rows).writerows([("image", "caption"), *((one.path.name, one.label) for one in written)])
+    write_text(target / CAPTIONS, rows.getvalue(), ANOTHER_PLACE)
     return written
 
 
@@ -121,12 +124,12 @@ def _write_captioned(split: Split, number: int, path: Path, *, new_folder: bool)
 
 def _save(image: Image.Image, path: Path, *, new_folder: bool) -> None:
     _refuse_existing(path)
-    try:
-        if new_folder:
+    drawn = io.BytesIO()
+    image.save(drawn, format=Image.registered_extensions()[path.suffix.lower()])
+    if new_folder:
+        with explained(path, ANOTHER_PLACE):
             path.parent.mkdir(parents=True, exist_ok=True)
-        image.save(path)
-    except OSError as error:
-        raise ConfigError(f"{path} cannot be written: {error.strerror or error}; choose another place") from None
+    write_bytes(path, drawn.getvalue(), ANOTHER_PLACE)
 
 
 def _refuse_existing(path: Path) -> None:

@@ -8,7 +8,6 @@ entered by hand in catalogue.SHIPPED. workflows/shipments.py has what differs be
 """
 
 import argparse
-import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from jumok.runs.loading import LoadOptions, add_data_folder, load_run
 from jumok.runs.shipped import SHELF
 from jumok.workflows.shipments import Compared, Shipment, shipment_of, table
 from jumok.workflows.small_runs import write_small_run
+from jumok.writing import whole_folder
 
 BUDGET = 20_000_000  # bytes of everything on the shelf
 
@@ -65,13 +65,12 @@ def pack(
     run's own where none is named. Without scored the card has no scores. A model that is too large is refused.
     """
     predictor = load_run(Predictor, run, LoadOptions(checkpoint=checkpoint))
-    folder, fresh = shelf / name, shelf / f".{name}.new"
+    folder = shelf / name
     if folder.exists():
         raise RunError(f"{folder} is there already; remove it, or choose another name")
     add_data_folder(predictor, data)
     shipment = shipment_of(predictor)
-    shutil.rmtree(fresh, ignore_errors=True)
-    try:
+    with whole_folder(folder) as fresh:
         write_small_run(predictor.run, fresh, tokenizers=shipment.tokenizers, name=name, checkpoint=checkpoint)
         shipment.bring(fresh)
         small = load_run(type(predictor), fresh)
@@ -82,9 +81,6 @@ def pack(
         (fresh / "CARD.md").write_text(card(name, shipment, compared, scores, notes, recipe=again), encoding="utf-8")
         packed = Packed(folder, _size(fresh), compared, shipment.unit)
         _refuse_too_large(packed, shipment, others=_others(shelf, fresh))
-        fresh.rename(folder)
-    finally:
-        shutil.rmtree(fresh, ignore_errors=True)
     return packed
 
 

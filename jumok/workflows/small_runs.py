@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import save_file
 from torch import Tensor
 
 from jumok.config.recipe import Recipe
@@ -14,6 +13,7 @@ from jumok.errors import RunError
 from jumok.runs.eight_bits import in_eight_bits
 from jumok.runs.run import Run
 from jumok.runs.weights import load_weights
+from jumok.tensor_file import write_tensors
 
 
 def write_small_run(
@@ -36,8 +36,7 @@ def write_small_run(
         weights = in_eight_bits(weights)
     (folder / "best").mkdir()  # a folder, not a link: an installed package has none
     file = folder / "best" / "model.safetensors"
-    save_file({key: halved(key, value) for key, value in weights.items()}, file)
-    file.chmod(0o644)  # the library lets none but its owner read it
+    write_tensors({key: halved(key, value) for key, value in weights.items()}, file)
     return file
 
 

@@ -292,7 +292,7 @@ def test_the_table_is_never_written_over(run, tmp_path):
         (["--checkpoint", "step-99"], "has no checkpoint 'step-99'; there are step-8, best, last"),
         (["--html", "no/f.html"], "--html no/f.html: must be a file in a folder that exists"),
         (["--png", "no/f.png"], "--png no/f.png: must be a file in a folder that exists"),
-        (["--csv", "no/f.csv"], "--csv no/f.csv cannot be written: No such file or directory; choose another file"),
+        (["--csv", "no/f.csv"], "--csv no/f.csv cannot be written: there is no folder no; choose another file"),
     ],
 )  # fmt: skip
 def test_options_that_cannot_be(run, options, told, tmp_path, monkeypatch):
@@ -312,7 +312,7 @@ def test_a_full_disk(run, disk, tmp_path):  # noqa: F811
     done = jumok("forecast", run, put(tmp_path, "t.csv", PLAIN), "--steps", 300, "--csv", place / "f.csv")
     assert (done.code, done.out) == (2, "")
     assert done.err.splitlines()[1:] == [
-        f"jumok: --csv {place / 'f.csv'} cannot be written: No space left on device; choose another file"
+        f"jumok: --csv {place / 'f.csv'} cannot be written: its disk is full; free some space, or choose another file"
     ]
     assert list(place.iterdir()) == [], "half a table is no table"
 
@@ -320,7 +320,7 @@ def test_a_full_disk(run, disk, tmp_path):  # noqa: F811
 def test_a_full_disk_of_temporary_files(run, disk, tmp_path, monkeypatch):  # noqa: F811
     place = disk("8k")
     monkeypatch.setattr(tempfile, "tempdir", str(place))
-    told = f"the folder of temporary files, {place}, cannot be written (No space left on device); free some space there"
+    told = f"the folder of temporary files, {place}, cannot be written (its disk is full); free some space there"
     assert told in refused(jumok("forecast", run, put(tmp_path, "t.csv", joined(lines() + LATER))))
     assert told in refused(jumok("forecast", run, stdin=joined(lines() + LATER)))
     assert list(place.iterdir()) == []

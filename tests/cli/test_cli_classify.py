@@ -184,7 +184,7 @@ def test_what_cannot_be_read_is_refused_in_a_sentence(classifier_run, tmp_path):
         "line 1 of standard input is not UTF-8; convert it first: iconv -f LATIN1 -t UTF-8"
     )
     assert refused("a", "--out", tmp_path / "none" / "out") == (
-        f"--out {tmp_path / 'none' / 'out'} cannot be written: No such file or directory; choose another file"
+        f"--out {tmp_path / 'none' / 'out'} cannot be written: there is no folder {tmp_path / 'none'}; choose another file"
     )
     assert refused("a", "--checkpoint", "step-7") == (
         f"{classifier_run} has no checkpoint 'step-7'; there are step-40, best, last"

@@ -4,7 +4,9 @@ The folders are made on the spot of plain files, with weights whose answers are 
 on the place alone, the BERT finds "fox" in every gap. That logits equal those of transformers is tested in tests/export.
 """
 
+import errno
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -302,10 +304,27 @@ def test_places_that_hold_a_run_or_cannot(gpt2, bert, runs, tmp_path):
         assert refusal(jumok("import", source, runs["gpt2"])) == wanted
     assert listing(runs["gpt2"]) == before
     (tmp_path / "file").write_text("mine", encoding="utf-8")
-    for place, reason in (("file", "File exists"), ("file/inside", "Not a directory")):
-        assert refusal(jumok("import", gpt2, tmp_path / place)) == (
-            f"the run folder {tmp_path / place} cannot be written: {reason}; choose another place"
-        )
+    assert refusal(jumok("import", gpt2, tmp_path / "file")) == (
+        f"{tmp_path / 'file'} is there already; choose another folder, or remove it"
+    )
+    assert refusal(jumok("import", gpt2, tmp_path / "file" / "inside")) == (
+        f"{tmp_path / 'file' / 'inside'} cannot be written: {tmp_path / 'file'} is no folder; choose another folder"
+    )
     assert (tmp_path / "file").read_text(encoding="utf-8") == "mine"
     missing = refusal(jumok("import", tmp_path / "none", tmp_path / "run"))
     assert missing.startswith(f"{tmp_path / 'none'}/config.json is missing; ")
+
+
+def test_a_disk_that_is_too_small_for_the_weights_keeps_nothing(gpt2, tmp_path, monkeypatch):
+    def full(tensors, path, **options):
+        path.write_bytes(b"half")
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr("jumok.tensor_file.save_file", full)
+        told = f"{tmp_path / 'run'} cannot be written: its disk is full; free some space, or choose another folder"
+        assert refusal(jumok("import", gpt2, tmp_path / "run")) == told
+    assert not list(tmp_path.iterdir())
+    (tmp_path / "run").mkdir()
+    assert jumok("import", gpt2, tmp_path / "run").code == 0
+    assert jumok("generate", tmp_path / "run", "a", "--max-length", "3").code == 0

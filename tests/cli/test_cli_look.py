@@ -56,6 +56,7 @@ def test_look_opens_a_page(copy_run, tmp_path, monkeypatch):
     (page,) = tmp_path.iterdir()
     assert opened == [page.as_uri()]
     assert told(page)["runs"][0]["answer"] == "k c"
+    assert page.stat().st_mode & 0o777 == 0o600, "what somebody wrote is nobody else's affair"
     monkeypatch.setattr(webbrowser, "open", lambda address: False)
     done = jumok("look", copy_run, "k c", "--open", "--html", tmp_path / "kept.html")
     assert done.out.endswith("there is no browser here to open it in; open the file in yours\n")

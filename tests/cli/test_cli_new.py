@@ -341,7 +341,7 @@ def test_an_existing_recipe_is_kept_and_a_place_that_cannot_be_written(here):
     assert refused("reviews.csv") == "reviews.toml exists already; choose another name with --out, or remove it"
     assert (here / "reviews.toml").read_text(encoding="utf-8") == "mine"
     assert refused("reviews.csv", "--out", "no/where.toml") == (
-        "no/where.toml cannot be written: No such file or directory; choose another place with --out"
+        "no/where.toml cannot be written: there is no folder no; choose another place with --out"
     )
 
 

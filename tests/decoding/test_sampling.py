@@ -5,6 +5,7 @@ import torch
 
 from jumok.decoding.logits import likeliest
 from jumok.decoding.sampling import NUCLEUS, draw, truncate
+from jumok.errors import RunError
 
 
 def first_tokens(toy, decoder, *, draws, **options):
@@ -99,3 +100,12 @@ def test_nothing_without_weight_is_ever_drawn():
     weights = torch.tensor([[0.0, 0.0, 0.3, 0.0, 0.1, 0.0]])
     for noise, place in ((0.0, 2), (0.74, 2), (0.76, 4), (1.0 - 2.0**-23, 4)):
         assert draw(weights, torch.tensor([[noise]])).item() == place
+
+
+def test_a_model_without_probabilities_is_told(toy, sources):
+    decoder = toy.Decoder()
+    decoder.table.fill_(torch.nan)
+    with pytest.raises(
+        RunError, match=r"^the model gives no probabilities to draw by .*; use another checkpoint, or train"
+    ):
+        toy.answers(decoder, sources, sample=True)

@@ -1,6 +1,8 @@
 """Transformers exported to CTranslate2: every layout answers as the run does, and a wrong export is never kept."""
 
+import errno
 import json
+import os
 
 import pytest
 from export.conftest import SHAPES, make
@@ -121,3 +123,30 @@ def test_a_run_is_exported_at_its_first_use_and_again_only_for_other_weights(tmp
         jumok.load(run / "ctranslate2" / "step-0", engine="jumok")
     with pytest.raises(ConfigError, match="--engine ctranslate: did you mean 'ctranslate2'"):
         jumok.load(run, engine="ctranslate")
+
+
+def test_a_run_that_cannot_be_written_is_exported_into_the_cache(tmp_path, monkeypatch):
+    run = make(tmp_path)
+    monkeypatch.setattr("jumok.workflows.export.os.access", lambda path, mode: False)
+    before = sorted(run.rglob("*"))
+    fast = jumok.load(run, engine="ctranslate2")
+    assert fast.run.folder.is_relative_to(os.environ["JUMOK_CACHE"])
+    assert fast.translate("a b c") == jumok.load(run).translate("a b c")
+    assert sorted(run.rglob("*")) == before
+
+
+@pytest.mark.parametrize("kind", ["ctranslate2", "huggingface", "onnx"])
+def test_an_export_that_finds_no_room_leaves_nothing(tmp_path, monkeypatch, kind):
+    predictor = jumok.load(make(tmp_path))
+
+    def full(translator, folder):
+        folder.mkdir()
+        (folder / "half").write_text("half")
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setitem(exporting.KINDS, kind, full)
+    with pytest.raises(
+        RunError, match=r"fast cannot be written: its disk is full; free some space, or choose another f"
+    ):
+        exporting.export_run(predictor, tmp_path / "fast", kind=kind, texts=["a"])
+    assert {path.name for path in tmp_path.iterdir()} == {"recipe.toml", "run"}

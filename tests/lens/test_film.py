@@ -60,7 +60,7 @@ def test_scores_that_are_no_numbers_are_not_drawn(tmp_path):
     assert set(film.scores) == {5, 9}
     text = make_film_page(film, name="run").html
     assert '"charts":[{"name":"BLEU","values":[[5,1.5],[9,1.5]]},{"name":"val loss","values":[[5,2.0]]}]' in text
-    assert "NaN" not in text
+    assert '"nonfinite":' not in text
     assert text.count("</script>") == 3, "a token is no end of a script"
 
 
@@ -75,7 +75,10 @@ def test_a_damaged_frame_is_told_and_no_film_is_none(tmp_path):
 
 def test_a_frame_that_cannot_be_written_says_how_to_go_on(tmp_path):
     film_folder(tmp_path).write_text("in the way")
-    with pytest.raises(RunError, match=r"cannot be written .* then go on with --resume \(--set training\.probes=0"):
+    with pytest.raises(
+        RunError,
+        match=r"cannot be written: a file of that name is in the way; mend that, then go on with --resume \(--set training\.probes=0",
+    ):
         save_frame(make_frame(3), tmp_path)
 
 

@@ -4,10 +4,13 @@ import re
 
 import pytest
 from cli.conftest import jumok, refusal
+from safetensors import safe_open
 
 import jumok as library
 from jumok.catalogue import SHIPPED
+from jumok.data.files import content_hash
 from jumok.runs.shipped import SHELF
+from jumok.tensor_file import ENTRY
 
 TRANSLATORS = {name for name, entry in SHIPPED.items() if entry.to}
 CARD = SHELF / "translator" / "CARD.md"
@@ -66,3 +69,14 @@ def test_looking_inside_by_name(tmp_path):
 def test_a_name_stands_for_its_direction():
     assert "ko-en translates to en" in refusal(jumok("translate", "ko-en", "안녕", "--to", "fr"))
     assert {*re.findall(r"^\s+(\w\w-\w\w)\s", jumok("list").out, re.MULTILINE)} >= TRANSLATORS
+
+
+def test_every_file_of_weights_has_a_checksum():
+    """Its own, or, of image codes, the one in the recipe of the drawer that is made of them."""
+    files = sorted(SHELF.rglob("*.safetensors"))
+    assert len(files) >= 4
+    for file in files:
+        with safe_open(file, framework="pt") as opened:
+            own = ENTRY in (opened.metadata() or {})
+        recipe = file.parents[2] / "recipe.toml"
+        assert own or content_hash([file]) in recipe.read_text(encoding="utf-8"), file

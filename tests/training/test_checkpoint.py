@@ -1,15 +1,18 @@
 """Checkpoints: whole or not there, the newest two and the best, and clear words when something is missing."""
 
 import errno
+import math
 import os
+import random
 import shutil
 from pathlib import Path
 
 import pytest
 import torch
 from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
 
-from jumok import api
+from jumok import api, tensor_file
 from jumok.errors import RunError
 from jumok.training import checkpoint
 from jumok.training.average import load_tensors, model_tensors
@@ -70,8 +73,8 @@ def test_a_reader_finds_a_whole_last_and_best_at_every_moment(checkpoints, monke
         (Path, "replace"),
         (Path, "symlink_to"),
         (Path, "unlink"),
-        (checkpoint, "save_file"),
-        (checkpoint, "_sync"),
+        (tensor_file, "save_file"),
+        (checkpoint, "put_on_disk"),
     ]:
         monkeypatch.setattr(owner, name, watched(getattr(owner, name)))
     for step in (2, 3, 4):
@@ -87,15 +90,15 @@ def test_a_reader_finds_a_whole_last_and_best_at_every_moment(checkpoints, monke
 def test_a_full_disk_is_told_and_leaves_the_old_checkpoint(failure, file, checkpoints, monkeypatch):
     save(checkpoints, 4, best=True)
     before = sorted(checkpoints.run.rglob("*"))
-    real = checkpoint.save_file
+    real = tensor_file.save_file
 
-    def full(tensors, path):
-        if path.name == file:
+    def full(tensors, path, **options):
+        if path.name.startswith(f".{file}"):
             path.write_bytes(b"half")
             raise failure
-        real(tensors, path)
+        real(tensors, path, **options)
 
-    monkeypatch.setattr(checkpoint, "save_file", full)
+    monkeypatch.setattr(tensor_file, "save_file", full)
     with pytest.raises(
         RunError,
         match=r"the disk of .*run is full: the checkpoint of step 5 could not be written; step-4 is whole\. Free some space",
@@ -109,11 +112,11 @@ def test_a_full_disk_is_told_and_leaves_the_old_checkpoint(failure, file, checkp
 
 
 def test_a_folder_that_cannot_be_written_is_told_too(checkpoints, monkeypatch):
-    def refuse(tensors, path):
+    def refuse(tensors, path, **options):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
 
-    monkeypatch.setattr(checkpoint, "save_file", refuse)
-    with pytest.raises(RunError, match=r"cannot be written \(.*Permission denied.*no checkpoint is there yet"):
+    monkeypatch.setattr(tensor_file, "save_file", refuse)
+    with pytest.raises(RunError, match=r"cannot be written \(permission is denied\).*no checkpoint is there yet"):
         save(checkpoints, 5)
 
 
@@ -150,27 +153,94 @@ def test_missing_checkpoints_are_told_with_those_that_exist(checkpoints, tmp_pat
         Checkpoints(tmp_path / "nowhere").load_weights()
 
 
-def test_cut_off_files_are_told_with_a_way_out_that_works(checkpoints):
+def test_a_run_goes_on_from_the_newest_whole_checkpoint_and_tells(checkpoints):
+    for step in (1, 2, 3):
+        save(checkpoints, step, best=step == 1)
+    told = []
+    path = checkpoints.run / "step-3/training.safetensors"
+    path.write_bytes(path.read_bytes()[:50])
+    assert checkpoints.load_training(told.append)[1] == {"step": 2}
+    assert told == [
+        f"{path} is damaged (50 bytes; was it cut off while copying?): going back to step-2, and what came after it is "
+        "trained again"
+    ]
+    (checkpoints.run / "step-2/training.json").unlink()
+    assert checkpoints.load_training(told.append)[1] == {"step": 1}
+    assert "going back to step-1" in told[1]
+    save(checkpoints, 3)  # trained again
+    assert checkpoints.load_training(told.append)[1] == {"step": 3}
+    assert len(told) == 2
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "training.safetensors", "training.json"])
+def test_a_flipped_bit_in_any_file_is_noticed(checkpoints, name):
+    """Wherever it is: what is loaded is what was saved, or it is refused."""
+    save(checkpoints, 1, best=True)
+    checkpoints.save(
+        2,
+        weights={"weight": torch.randn(7)},
+        training={"a": torch.randn(5)},
+        facts={"step": 2, "best": -0.125},
+        best=True,
+    )
+    path = checkpoints.run / "step-2" / name
+    whole = path.read_bytes()
+    for bit in random.Random(3).sample(range(8 * len(whole)), 150):
+        damaged = bytearray(whole)
+        damaged[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(damaged)
+        if name == "model.safetensors":
+            with pytest.raises(RunError, match=r"model\.safetensors is damaged \(.*\)\. step-1 is another checkpoint"):
+                checkpoints.load_weights()
+        else:
+            told = []
+            facts = checkpoints.load_training(told.append)[1]
+            # Trainer refuses the one fact that a flip in the checksum's own name makes.
+            assert facts in ({"step": 1}, {"step": 2, "best": -0.125}) or facts.keys() - {"step", "best"}
+            assert facts["step"] == 1 or not told
+            assert name == "training.json" or told
+
+
+def test_a_checkpoint_of_an_earlier_version_has_no_checksum(checkpoints):
+    save(checkpoints, 1, best=True)
+    folder = checkpoints.run / "step-1"
+    for name in ("model", "training"):
+        save_file(load_file(folder / f"{name}.safetensors"), folder / f"{name}.safetensors")
+    (folder / "training.json").write_text('{"step": 1, "best": -Infinity}')
+    assert float(checkpoints.load_weights()["weight"][0, 0]) == 1.0
+    tensors, facts = checkpoints.load_training()
+    assert (list(tensors), facts) == (["model/weight"], {"step": 1, "best": -math.inf})
+
+
+def test_files_of_a_checkpoint_have_the_mode_of_others(checkpoints, umask):
+    umask(0o022)
+    save(checkpoints, 1, best=True)
+    assert {path.stat().st_mode & 0o777 for path in (checkpoints.run / "step-1").iterdir()} == {0o644}
+
+
+def test_damaged_files_are_told_with_a_way_out(checkpoints):
     for step in (1, 2):
         save(checkpoints, step, best=True)
-    path = checkpoints.run / "step-2/training.safetensors"
+    path = checkpoints.run / "step-2/model.safetensors"
     path.write_bytes(path.read_bytes()[:50])
     with pytest.raises(
-        RunError, match=r"training\.safetensors is damaged \(50 bytes; was it cut off.* step-1 is another checkpoint"
-    ) as error:
+        RunError, match=r"best/model\.safetensors is damaged \(50 bytes; was it cut off while copying\?\)\. step-1 is another "
+        r"checkpoint: use --checkpoint step-1\."
+    ):  # fmt: skip
+        checkpoints.load_weights()
+    assert float(checkpoints.load_weights("step-1")["weight"][0, 0]) == 1.0
+    for step in (1, 2):
+        (checkpoints.run / f"step-{step}/training.json").write_text('{"step":')
+    with pytest.raises(
+        RunError, match=r"step-2/training\.json is damaged \(.*\), and .* holds no other whole checkpoint; copy"
+    ):
         checkpoints.load_training()
-    assert f"remove {checkpoints.run / 'step-2'} and type: ln -sfn step-1 {checkpoints.run / 'last'}" in str(
-        error.value
-    )
     shutil.rmtree(checkpoints.run / "step-2")
-    os.system(str(error.value).partition("type: ")[2])
-    assert checkpoints.load_training()[1] == {"step": 1}
-    (checkpoints.run / "step-1/training.json").write_text('{"step":')
-    with pytest.raises(RunError, match=r"training\.json is damaged.*holds no other checkpoint"):
-        checkpoints.load_training()
     (checkpoints.run / "step-1/model.safetensors").unlink()
-    with pytest.raises(RunError, match=r"model\.safetensors is missing and"):
-        checkpoints.load_weights("last")
+    with pytest.raises(
+        RunError, match=r"model\.safetensors is missing, and .* holds no other checkpoint; copy the run again"
+    ):
+        checkpoints.load_weights("step-1")
 
 
 # --- whole runs

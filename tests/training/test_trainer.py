@@ -293,7 +293,9 @@ def test_a_log_that_cannot_be_written_is_a_clear_error(toy, tmp_path, monkeypatc
 
     trainer = toy.trainer(tmp_path / "run", log_every=1)
     monkeypatch.setattr(Path, "open", full)
-    with pytest.raises(RunError, match=r"metrics\.jsonl cannot be written \(No space left on device\); .* --resume"):
+    with pytest.raises(
+        RunError, match=r"metrics\.jsonl cannot be written: its disk is full; free some space, then go on with --resume"
+    ):
         trainer.train()
 
 

@@ -19,6 +19,7 @@ from jumok.data.series.series_store import SeriesStore
 from jumok.data.series.static_features import static_features
 from jumok.data.series.values import refuse_no_logarithm
 from jumok.errors import DataError
+from jumok.writing import reason
 
 # K series
 
@@ -68,7 +69,7 @@ def temporary_folder() -> Iterator[Path]:
             yield Path(folder)
     except OSError as error:
         raise DataError(
-            f"the folder of temporary files, {gettempdir()}, cannot be written ({error.strerror or error}); free some space "
+            f"the folder of temporary files, {gettempdir()}, cannot be written ({reason(error)}); free some space "
             "there, or set TMPDIR to another folder."
         ) from None
 

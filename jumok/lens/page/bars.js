@@ -6,7 +6,7 @@ import { percent } from "./formats.js";
 export function bars(rows, name, most = 1) {
   return make("ul", { class: `bars ${name}` }, ...rows.map(([label, share, kind = ""]) => make("li", { class: kind },
     make("span", { class: "label" }, ...faded(label)),
-    make("span", { class: "bar", style: `--share: ${Math.min(share / (most || 1), 1)}` }),
+    make("span", { class: "bar", style: `--share: ${Math.min(share / (most || 1), 1) || 0}` }),
     make("span", { class: "number", text: percent(share) }))));
 }
 

@@ -1,6 +1,7 @@
 // The words of a caption: pointing at one lights up the image, pointing at the image lights up words.
 import { css, inkOn, weightColours } from "./colour.js";
 import { make } from "./elements.js";
+import { hundredths } from "./formats.js";
 import { largestOf } from "./patch_grid.js";
 import { probabilityOf } from "./pointed_word.js";
 import { say } from "./texts.js";
@@ -21,7 +22,7 @@ export class CaptionWords {
 
   show({ run, queries, matrix }) {
     const shares = queries.map((item) => probabilityOf(run, item));
-    const notes = shares.map((share) => (share === null ? "" : String(Math.round(100 * share))));
+    const notes = shares.map((share) => (share === null ? "" : hundredths(share)));
     this.matrix = matrix;
     this.colours = weightColours();
     this.words = queries.map((item, place) => makeWord(item, place, notes[place]));

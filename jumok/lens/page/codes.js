@@ -3,7 +3,7 @@ import { followAppearance } from "./appearance.js";
 import { radios } from "./controls.js";
 import { digitsOf, nameOfCell, placeOfCell, usesOf } from "./code_cells.js";
 import { find, make } from "./elements.js";
-import { percent } from "./formats.js";
+import { decimal, percent } from "./formats.js";
 import { followLanguage, say } from "./texts.js";
 import { startPage } from "./unpacking.js";
 import { listenToPlaces } from "./walking.js";
@@ -21,7 +21,7 @@ function start(data) {
     const { source, name, rows, columns, psnr, ssim, count, codes } = view();
     find("source").textContent = [name, source].filter(Boolean).join(" · ");
     find("answer").textContent = say("{rows} × {columns} codes", { rows, columns });
-    const values = { psnr: psnr.toFixed(1), ssim: ssim.toFixed(3), different: new Set(codes).size, count };
+    const values = { psnr: decimal(psnr, 1), ssim: decimal(ssim), different: new Set(codes).size, count };
     find("reference").textContent = say("PSNR {psnr} dB · SSIM {ssim} · {different} of {count} codes", values);
     showChoice(views, { several, chosen, choose });
     grids = [

@@ -1,5 +1,6 @@
 // The drawing in its grid: cells light up by weight, later ones are faded, numbers stand in them on request.
 import { make } from "./elements.js";
+import { hundredths } from "./formats.js";
 import { Patches } from "./patches.js";
 
 export class DrawingImage extends Patches {
@@ -10,7 +11,7 @@ export class DrawingImage extends Patches {
     this.root.style.setProperty("--columns", this.grid.columns);
     this.places.forEach((place, cell) => {
       const { token, probability } = choices[cell];
-      const text = { code: token, probability: String(Math.round(100 * probability)) }[numbers];
+      const text = { code: token, probability: hundredths(probability) }[numbers];
       place.replaceChildren(...(text === undefined ? [] : [make("span", { class: "in-cell", text })]));
     });
   }

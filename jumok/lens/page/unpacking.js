@@ -7,11 +7,16 @@ const ARRAYS = { f4: Float32Array, i2: Int16Array, u1: Uint8Array };
 
 // Call start(data, arrays) with what the page holds, then mark the page as ready.
 export async function startPage(start) {
-  const data = JSON.parse(find("data").textContent);
+  const data = JSON.parse(find("data").textContent, revived);
   find("footer").dataset.say = data.footer;
   startTexts(data);
   start(data, await unpack(find("numbers").textContent, data.arrays));
   document.documentElement.dataset.ready = "";
+}
+
+// JSON has no NaN and no infinity: jumok/json_text.py tells them by name.
+function revived(key, value) {
+  return value?.nonfinite === undefined ? value : Number(value.nonfinite);
 }
 
 async function unpack(text, places) {

@@ -1,6 +1,7 @@
 // Source and output as words. Pointing at one lights up the others by weight; arrow keys walk, Enter pins.
 import { css, headColour, inkOn, shadeOf, weightColours } from "./colour.js";
 import { make, makeSvg } from "./elements.js";
+import { hundredths } from "./formats.js";
 import { sideName } from "./kinds.js";
 import { probabilityOf } from "./pointed_word.js";
 import { say, translated } from "./texts.js";
@@ -26,7 +27,7 @@ export class Words {
     this.colours = weightColours();
     const { run, queries, keys, querySide, keySide, matrix, writes, isOneSide } = selection;
     const shares = writes ? queries.map((item) => probabilityOf(run, item)) : [];
-    const notes = shares.map((share) => (share === null ? "" : String(Math.round(100 * share))));
+    const notes = shares.map((share) => (share === null ? "" : hundredths(share)));
     this.root.classList.toggle("one-side", Boolean(isOneSide));
     this.sides.key.hidden = Boolean(isOneSide);
     const name = sideName(querySide);

@@ -20,6 +20,11 @@ from jumok.workflows.new.material import Material
 from jumok.workflows.new.places import Places, find_places, holds_images
 from jumok.workflows.new.plan import Plan, write_recipe
 from jumok.workflows.new.plans import Size
+from jumok.writing import Refusal, write_text
+
+UNWRITTEN = Refusal(
+    ConfigError, "choose another place with --out", "free some space, or choose another place with --out"
+)
 
 
 @dataclass(frozen=True)
@@ -94,10 +99,7 @@ def _drawer_and_codes(path: Path, material: Material, size: Size) -> NewRecipe:
 def _write(path: Path, material: Material, size: Size) -> Plan:
     """Write the recipe for what somebody has; return what it says."""
     plan = choose(material, size)
-    try:
-        path.write_text(write_recipe(plan, path, command=shlex.quote(str(path))), encoding="utf-8")
-    except OSError as error:
-        raise ConfigError(f"{path} cannot be written: {error.strerror}; choose another place with --out") from None
+    write_text(path, write_recipe(plan, path, command=shlex.quote(str(path))), UNWRITTEN)
     return plan
 
 
