@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 Array = np.ndarray[Any, Any]
-KINDS = "?biufUS"  # of numpy's types: truth values, numbers and texts, but no objects
+KINDS = "biufUS"  # of numpy's types: truth values, numbers and texts, but no objects
 HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 
 

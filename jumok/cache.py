@@ -65,6 +65,11 @@ def cached_folder(key: str, build: Callable[[Path], None]) -> Path:
     return final
 
 
+def damaged_entry(place: str, why: str) -> DataError:
+    """Return the error of a file of the cache that is damaged."""
+    return DataError(f"{place} is damaged ({why}); run jumok cache --clear, and it is made again.")
+
+
 def _rename(building: Path, final: Path) -> None:
     try:
         os.rename(building, final)

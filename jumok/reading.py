@@ -12,6 +12,7 @@ import re
 import tomllib
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from io import BufferedReader
 from pathlib import Path
 from types import NoneType, UnionType
@@ -51,22 +52,27 @@ def most_bytes(path: Path) -> int:
     return max(LARGEST, MOST_UNPACKED * path.stat().st_size)
 
 
-def read_bytes(path: Path, refuse: Refuse) -> bytes:
-    """Return the contents of a file, plain or .gz."""
+@contextmanager
+def opened(path: Path, refuse: Refuse) -> Iterator[gzip.GzipFile | BufferedReader]:
+    """Open a file, plain or .gz, for its bytes; what is wrong with it is refused, while it is read, too."""
     try:
         with open_packed(path) as file:
-            if not is_packed(path):
-                return file.read()
-            most = most_bytes(path)
-            content = file.read(most + 1)
+            yield file
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise refuse(str(path), f"a broken or cut-off gzip file: {error}") from None
     except OSError as error:
         raise refuse(str(path), error.strerror or str(error)) from None
-    except ValueError as error:  # a name that no file can have
-        raise refuse(str(path), str(error)) from None
     except MemoryError:
         raise refuse(str(path), "there is not enough memory to read it") from None
+
+
+def read_bytes(path: Path, refuse: Refuse) -> bytes:
+    """Return the contents of a file, plain or .gz."""
+    with opened(path, refuse) as file:
+        if not is_packed(path):
+            return file.read()
+        most = most_bytes(path)
+        content = file.read(most + 1)
     if len(content) > most:
         raise refuse(str(path), too_large(path, most))
     return content
@@ -83,6 +89,8 @@ def too_large(path: Path, most: int) -> str:
 def read_text(path: Path, refuse: Refuse) -> str:
     """Return the text of a file in UTF-8, plain or .gz; a byte order mark is left out."""
     content = read_bytes(path, refuse)
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise refuse(str(path), "it is in UTF-16; UTF-8 is needed")
     try:
         return content.decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as error:
@@ -100,7 +108,8 @@ def json_of(text: str) -> Any:
     try:
         content = _DECODER.decode(text)
     except json.JSONDecodeError as error:
-        raise ValueError(f"line {error.lineno:,}, column {error.colno:,}: {error.msg}") from None
+        line = f"line {error.lineno:,}, " if "\n" in text.strip() else ""
+        raise ValueError(f"{line}column {error.colno:,}: {error.msg}") from None
     except RecursionError:
         raise ValueError(_too_deep()) from None
     except MemoryError:
@@ -128,12 +137,17 @@ def read_json(path: Path, refuse: Refuse) -> Any:
         raise refuse(str(path), str(error)) from None
 
 
-def read_object(path: Path, refuse: Refuse, kinds: Mapping[str, Kind] | None = None) -> dict[str, Any]:
-    """Return the entries of a JSON file, plain or .gz; those that are there are of their kinds."""
+def read_object(
+    path: Path, refuse: Refuse, kinds: Mapping[str, Kind] | None = None, needed: Iterable[str] | None = ()
+) -> dict[str, Any]:
+    """Return the entries of a JSON file, plain or .gz, of these kinds, where it has those that are needed."""
     content = read_json(path, refuse)
-    if not isinstance(content, dict):
-        raise refuse(str(path), f"it holds {words_for_value(content)}; {words_for(dict[str, Any])} is needed")
-    check_entries(content, kinds or {}, str(path), refuse)
+    try:
+        if not isinstance(content, dict):
+            raise ValueError(f"it holds {words_for_value(content)}; {words_for(dict[str, Any])} is needed")
+        check_entries(content, kinds or {}, needed)
+    except ValueError as error:
+        raise refuse(str(path), str(error)) from None
     return content
 
 
@@ -221,19 +235,14 @@ def _too_long(digits: int) -> str:
 # --- entries
 
 
-def check_entries(content: Mapping[str, Any], kinds: Mapping[str, Kind], place: str, refuse: Refuse) -> None:
-    """Refuse content where an entry that is there is not of its kind."""
+def check_entries(content: Mapping[str, Any], kinds: Mapping[str, Kind], needed: Iterable[str] | None = None) -> None:
+    """Raise a ValueError where an entry is not of its kind, or one of those needed (None: of all) is missing."""
+    for name in kinds if needed is None else needed:
+        if name not in content:
+            raise ValueError(f"it has no '{name}'")
     for name, kind in kinds.items():
         if name in content and not is_kind(content[name], kind):
-            found = words_for_value(content[name])
-            raise refuse(place, f"'{name}' is {found}; {words_for(kind)} is needed")
-
-
-def need_entries(content: Mapping[str, Any], names: Iterable[str], place: str, refuse: Refuse) -> None:
-    """Refuse content where one of these entries is missing."""
-    for name in names:
-        if name not in content:
-            raise refuse(place, f"it has no '{name}'")
+            raise ValueError(f"'{name}' is {words_for_value(content[name])}; {words_for(kind)} is needed")
 
 
 def is_kind(value: Any, kind: Kind) -> bool:

@@ -11,13 +11,16 @@ import pytest
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "jumok"
 
-# What each room may import of jumok, beside itself; `cache`, `errors` and `texts` are leaves, open to all but `nn`.
+# What each room may import of jumok, beside itself; `arrays`, `cache`, `errors`, `reading` and `texts` are
+# leaves, open to all but `nn`.
 # `runs/run` is a run's folder: predictors know it, and it knows no predictor.
-LEAVES = {"cache", "errors", "texts"}
+LEAVES = {"arrays", "cache", "errors", "reading", "texts"}
 ALLOWED = {
     "texts": set(),
     "errors": {"texts"},
     "cache": {"errors"},
+    "reading": {"errors"},
+    "arrays": {"errors", "reading"},
     "importing": {"errors"},
     "config": LEAVES,
     "native": LEAVES,

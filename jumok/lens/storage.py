@@ -8,14 +8,16 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from safetensors import SafetensorError, safe_open
+from safetensors import SafetensorError
 from safetensors.torch import save_file
 from torch import Tensor
 
+from jumok.arrays import read_tensors_and_head
 from jumok.errors import DataError
 from jumok.inspection.details import AttentionDetails, PositionTable
 from jumok.inspection.layers import LayerDetails, NormDetails, Sublayer
 from jumok.inspection.record import AttentionMap, AttentionRecord
+from jumok.reading import check_entries, is_kind
 
 FORMAT = 1
 Kept = AttentionMap | AttentionDetails | PositionTable | LayerDetails | Sublayer | NormDetails
@@ -44,23 +46,23 @@ def save_record(record: AttentionRecord, path: str | Path) -> None:
 
 def load_record(path: str | Path) -> AttentionRecord:
     """Return the record that save_record wrote."""
+    if not Path(path).exists():
+        raise DataError(f"there is no file {path}; jumok.save_record(record, FILE) writes one")
+    tensors, head = read_tensors_and_head(Path(path), HEAD, _no_record)
+    if is_kind(head.get("format"), int) and head["format"] != FORMAT:
+        raise DataError(f"{path} is of format {head['format']}, this jumok reads {FORMAT}; upgrade jumok")
     try:
-        with safe_open(path, framework="pt") as file:
-            head = json.loads((file.metadata() or {})[HEAD])
-            if head["format"] != FORMAT:
-                raise DataError(f"{path} is of format {head['format']}, this jumok reads {FORMAT}; upgrade jumok")
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - it is no dict
+        check_entries(head, dict.fromkeys(("maps", "positions", "layers"), list[dict[str, Any]]), ["maps", "positions"])
         maps = [_map(facts, f"maps.{number}", tensors) for number, facts in enumerate(head["maps"])]
         positions = [_table(facts, f"positions.{n}", tensors) for n, facts in enumerate(head["positions"])]
         layers = [_layer(facts, f"layers.{n}", tensors) for n, facts in enumerate(head.get("layers", []))]
-    except FileNotFoundError:
-        raise DataError(f"there is no file {path}; jumok.save_record(record, FILE) writes one") from None
-    except (OSError, SafetensorError, ValueError, KeyError, TypeError, AttributeError) as error:
-        reason = f"{type(error).__name__}: {error}".splitlines()[0]
-        raise DataError(
-            f"{path} is no whole record of attention ({reason}); jumok.save_record(record, FILE) writes one"
-        ) from None
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError) as error:
+        raise _no_record(str(path), f"{type(error).__name__}: {error}".splitlines()[0]) from None
     return AttentionRecord(maps, positions=positions, layers=layers)
+
+
+def _no_record(place: str, why: str) -> DataError:
+    return DataError(f"{place} is no whole record of attention ({why}); jumok.save_record(record, FILE) writes one")
 
 
 def _taken_apart(found: Kept, name: str, tensors: dict[str, Tensor]) -> dict[str, Any]:

@@ -28,7 +28,23 @@ from jumok.config.recipe import (
 )
 from jumok.data.text.tokenizer import Tokenizer
 from jumok.errors import ConfigError, RunError
+from jumok.reading import check_entries, read_object, read_text
 from jumok.runs.formats import FORMAT, READABLE, upgrade_recipe
+
+FACTS = {  # what run.json says, and the kind of each entry
+    "format": int,
+    "tokenizers": list[str],
+    "recipe_ends": bool,
+    "data_folders": list[str],
+    "code_folders": list[str],
+    "workers": int,
+    "threads": int,
+    "engine": str,
+    "exported": str,
+    "limit": int,
+    "parameters": int,
+}
+MOST_PROCESSES = 4096  # that a run may have been shared among
 
 
 @dataclass(frozen=True)
@@ -82,21 +98,22 @@ class Run:
         folder = Path(folder)
         if not folder.is_dir():
             raise RunError(f"there is no run folder {folder}; jumok train RECIPE --out {folder} makes one")
-        try:
-            facts = json.loads((folder / "run.json").read_text(encoding="utf-8"))
-            version = facts["format"]
-        except FileNotFoundError:
-            raise RunError(f"{folder} is not a run: it has no run.json; jumok train writes it") from None
-        except (OSError, ValueError, KeyError, TypeError):
-            raise RunError(f"{folder / 'run.json'} is damaged; copy the run again, or train it anew") from None
+        if not (folder / "run.json").exists():
+            raise RunError(f"{folder} is not a run: it has no run.json; jumok train writes it")
+        facts = read_object(folder / "run.json", _damaged, {"format": int | str}, needed=["format"])
+        version = facts["format"]
         if version not in READABLE:
             raise RunError(
                 f"{folder} has run format {version}, this jumok ({__version__}) reads formats "
                 f"{' and '.join(map(str, READABLE))}; use a matching version of jumok"
             )
+        try:
+            _check_facts(facts)
+        except ValueError as error:
+            raise _damaged(str(folder / "run.json"), str(error)) from None
         if not (folder / "recipe.toml").is_file():
             raise RunError(f"{folder / 'recipe.toml'} is missing; copy the run again, or train it anew")
-        if facts.get("recipe_ends") and LAST_LINE not in (folder / "recipe.toml").read_text(encoding="utf-8"):
+        if facts.get("recipe_ends") and LAST_LINE not in read_text(folder / "recipe.toml", _damaged):
             raise RunError(f"{folder / 'recipe.toml'} was cut off: its last line is missing; copy the run again")
         raw = parse_toml(folder / "recipe.toml")
         code = [*map(Path, facts.get("code_folders", [])), Path.cwd()]
@@ -125,6 +142,20 @@ class Run:
         if moved := os.environ.get("JUMOK_DATA"):
             folders += [Path(moved) / self.recipe.data.folder, Path(moved)]
         return folders
+
+
+def _check_facts(facts: Mapping[str, Any]) -> None:
+    """Raise a ValueError where entries of run.json are missing or of another kind."""
+    with_engine = ["exported", "limit", "parameters"] if facts.get("engine") else []
+    with_workers = ["threads"] if "workers" in facts else []
+    check_entries(facts, FACTS, needed=["data_folders", *with_engine, *with_workers])
+    for name in ("workers", "threads"):
+        if not 1 <= facts.get(name, 1) <= MOST_PROCESSES:
+            raise ValueError(f"'{name}' is {facts[name]}")
+
+
+def _damaged(place: str, why: str) -> RunError:
+    return RunError(f"{place} is damaged ({why}); copy the run again, or train it anew")
 
 
 def load_recipe(recipe: RecipeSource, overrides: Overrides = ()) -> Recipe:

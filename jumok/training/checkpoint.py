@@ -14,10 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 from torch import Tensor
 
+from jumok.arrays import read_tensors
 from jumok.errors import RunError
+from jumok.reading import read_object
 
 KEEP = 2  # newest checkpoints, beside the best
 
@@ -103,17 +105,14 @@ class Checkpoints:
         # A kill may come after the first folder and before its link: a folder under its own name is whole.
         steps = [] if (self.run / "last").is_dir() else self.steps()
         folder = self.find(f"step-{steps[-1]}" if steps else "last")
-        try:
-            facts = json.loads((folder / "training.json").read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            raise RunError(self._damage(folder / "training.json")) from None
+        facts = read_object(folder / "training.json", self._refuse)
         return self._read(folder / "training.safetensors"), facts
 
     def _read(self, path: Path) -> dict[str, Tensor]:
-        try:
-            return load_file(path)
-        except (OSError, SafetensorError):
-            raise RunError(self._damage(path)) from None
+        return read_tensors(path, self._refuse)
+
+    def _refuse(self, place: str, why: str) -> RunError:
+        return RunError(self._damage(Path(place)))
 
     def _damage(self, path: Path) -> str:
         folder = path.parent.resolve().name

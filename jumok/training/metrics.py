@@ -1,11 +1,11 @@
 """metrics.jsonl: what a run logs, one JSON object per line; a resumed run forgets what came after its checkpoint."""
 
 import json
-import math
 from pathlib import Path
 from typing import Any
 
 from jumok.errors import RunError
+from jumok.reading import is_kind, read_log
 
 
 class Metrics:
@@ -27,14 +27,6 @@ class Metrics:
     def forget_after(self, step: int) -> None:
         """Remove the rows of later steps."""
         fresh = self.path.with_name(".metrics.jsonl.new")
-        text = self.path.read_text(encoding="utf-8", errors="replace") if self.path.exists() else ""
-        fresh.write_text("".join(f"{row}\n" for row in text.split("\n") if _step_of(row) <= step), encoding="utf-8")
+        kept = [line for line, row in read_log(self.path) if is_kind(row.get("step"), int) and row["step"] <= step]
+        fresh.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
         fresh.replace(self.path)  # a kill in the middle must not cost the log
-
-
-def _step_of(row: str) -> float:
-    """Return the step of a row; a row cut off by a kill counts as the future."""
-    try:
-        return float(json.loads(row)["step"])
-    except (ValueError, KeyError, TypeError):
-        return math.inf

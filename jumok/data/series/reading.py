@@ -19,6 +19,7 @@ from jumok.data.files import read_blocks
 from jumok.data.series.numbers import is_number
 from jumok.data.tables import TABLE_SUFFIXES, json_objects, open_parquet
 from jumok.errors import DataError, counted, did_you_mean
+from jumok.reading import LONGEST_LINE
 
 Cells = list[Any] | NDArray[Any]  # of text files bytes, of JSONL whatever stands there, of Parquet arrays
 
@@ -172,6 +173,11 @@ def _whole_rows(path: Path, quoting: bool) -> Iterator[tuple[int, bytes]]:
     for number, block in read_blocks(path):
         first, block = (first, held + block) if held else (number, block)
         held = block if quoting and block.count(b'"') % 2 else b""
+        if len(held) > LONGEST_LINE:
+            raise DataError(
+                f"{path}: quotation marks open after line {first:,} and do not close within {LONGEST_LINE:,} bytes; an opening "
+                "one has no closing one. Mend the line."
+            )
         if not held:
             yield first, block
     if held:
