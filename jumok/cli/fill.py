@@ -5,7 +5,7 @@ from pathlib import Path
 
 import typer
 
-from jumok.cli.display import error_console, print_table, run_folders, warn_on
+from jumok.cli.display import echo, error_console, print_table, run_folders, warn_on
 
 
 def fill(
@@ -28,7 +28,7 @@ def fill(
     if as_json:
         typer.echo(json.dumps({"text": found.text, "masks": found.masks}, ensure_ascii=False))
         return
-    typer.echo(found.text)
+    echo(found.text)
     table = Table(*(f"mask {number}" for number in range(1, len(found.masks) + 1)), box=None, padding=(0, 2))
     for answers in zip(*found.masks, strict=True):
         table.add_row(*(f"{share:6.1%}  {word}" for word, share in answers))

@@ -52,7 +52,7 @@ def _refuse(place: str, why: str) -> DataError:
 
 def _npz(path: Path) -> Pack:
     arrays = read_npz(path, _refuse)
-    for name in ("y", "label", "classes", "name", "jpeg", "offset"):
+    for name in ("y", "label", "classes", "name", "jpeg"):
         if name in arrays and arrays[name].ndim != 1:
             raise DataError(
                 f"{path}: {name} has the shape {arrays[name].shape}; one dimension is needed, with an entry for each."
@@ -91,7 +91,7 @@ def _npz(path: Path) -> Pack:
 
 def _check_offsets(jpeg: np.ndarray[Any, Any], offset: np.ndarray[Any, Any], where: str) -> None:
     """Refuse places of images that are no places in the bytes of them, one behind the other."""
-    if not len(offset) or offset.dtype.kind not in "iu":
+    if offset.ndim != 1 or not len(offset) or offset.dtype.kind not in "iu":
         raise DataError(
             f"{where}: offset has the shape {offset.shape} and the type {offset.dtype}; a list of int64 is needed."
         )
