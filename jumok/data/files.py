@@ -81,20 +81,22 @@ def read_blocks(path: Path, size: int = 1 << 22) -> Iterator[tuple[int, bytes]]:
 
     Lines end in \\n; \\r\\n becomes that. The byte order mark is left out.
     """
-    number, rest = 1, b""
+    number, begun = 1, [b""]  # pieces of a line that has not ended yet
     try:
         with open_packed(path) as file:
             _refuse_binary(path, file.peek(1 << 13))
             while raw := file.read(size):
-                if number == 1 and not rest:
+                if number == 1 and begun == [b""]:
                     raw = raw.removeprefix(b"\xef\xbb\xbf")
-                block, mark, rest = (rest + raw).rpartition(b"\n")
-                if len(rest) > LONGEST_LINE:
-                    raise _too_long(path, number + (block + mark).count(b"\n"))
+                lines, mark, rest = raw.rpartition(b"\n")
                 if mark:
-                    yield number, _checked(path, number, block + mark)
-                    number += block.count(b"\n") + 1
-            if rest:
+                    block = b"".join([*begun, lines, mark])
+                    yield number, _checked(path, number, block)
+                    number, begun = number + block.count(b"\n"), []
+                begun.append(rest)
+                if sum(map(len, begun)) > LONGEST_LINE:
+                    raise _too_long(path, number)
+            if rest := b"".join(begun):
                 yield number, _checked(path, number, rest + b"\n")
                 number += 1
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:

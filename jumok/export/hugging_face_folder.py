@@ -61,7 +61,10 @@ def read_weights(folder: Path) -> dict[str, Tensor]:
         return DataError(f"the weights in {folder} cannot be read ({why}); copy them again")
 
     if all((folder / name).exists() for name in names):
-        return {key: value.float() for name in names for key, value in read_tensors(folder / name, refuse).items()}
+        found = {key: value.float() for name in names for key, value in read_tensors(folder / name, refuse).items()}
+        if odd := sorted(name for name, value in found.items() if not value.isfinite().all()):
+            raise refuse("", f"{odd[0]} holds NaN, or numbers beyond all bounds")
+        return found
     if not (folder / "pytorch_model.bin").exists():
         raise DataError(f"{folder} has neither model.safetensors nor pytorch_model.bin")
     try:

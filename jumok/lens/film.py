@@ -145,10 +145,13 @@ def _read_shot(facts: dict[str, Any], tensors: Mapping[str, Tensor], place: int)
     maps = []
     for number, one in enumerate(facts["maps"]):
         check_entries(one, MAP_ENTRIES)
+        check_entries(one, {"grid": list[int] | None}, needed=())
         weights = tensors.get(f"{place}.{number}")
         if weights is None or weights.dim() != 3 or weights.shape[1:] != tuple(map(len, labels)) or 0 in weights.shape:
             shape = "no" if weights is None else tuple(weights.shape)
             raise ValueError(f"probe {place + 1} has weights of shape {shape}")
+        if not weights.isfinite().all():
+            raise ValueError(f"probe {place + 1} has weights that are no numbers")
         grid = tuple(one["grid"]) if one.get("grid") else None
         if grid is not None and (len(grid) != 2 or min(grid) < 1):
             raise ValueError(f"probe {place + 1} has cells in a grid of {grid}")

@@ -133,7 +133,7 @@ class Run:
     def tokenizers(self) -> dict[str, Tokenizer]:
         """The run's tokenizers by name."""
         names = self.facts.get("tokenizers", ["source", "target"])  # runs of the first days were all translators
-        return {name: Tokenizer.load(self.folder / f"{name}.json") for name in names}
+        return _Tokenizers(self.folder, {name: Tokenizer.load(self.folder / f"{name}.json") for name in names})
 
     @property
     def data_folders(self) -> list[Path]:
@@ -152,6 +152,17 @@ def _check_facts(facts: Mapping[str, Any]) -> None:
     for name in ("workers", "threads"):
         if not 1 <= facts.get(name, 1) <= MOST_PROCESSES:
             raise ValueError(f"'{name}' is {facts[name]}")
+
+
+class _Tokenizers(dict[str, Tokenizer]):
+    """Tokenizers by name; one that a task asks for and run.json does not name is told."""
+
+    def __init__(self, folder: Path, found: Mapping[str, Tokenizer]) -> None:
+        super().__init__(found)
+        self.folder = folder
+
+    def __missing__(self, name: str) -> Tokenizer:
+        raise _damaged(str(self.folder / "run.json"), f"it names no tokenizer '{name}'")
 
 
 def _damaged(place: str, why: str) -> RunError:

@@ -4,6 +4,7 @@ bytes → opened, not yet decoded → too large? shrunk while reading, or refuse
 """
 
 import io
+import logging
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +15,8 @@ import numpy as np
 from PIL import ExifTags, Image, ImageOps, UnidentifiedImageError
 
 Pixels = np.ndarray[Any, Any]  # (height, width) or (height, width, channels), uint8
+
+logging.getLogger("PIL").addHandler(logging.NullHandler())  # else Python prints what Pillow says of damaged images
 
 LARGEST = 64_000_000  # pixels decoded at once: about 200 MB
 FORMATS = ("PNG", "JPEG", "WEBP", "BMP", "GIF", "TIFF", "PPM")  # no other is opened: PostScript would run a program
