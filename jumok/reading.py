@@ -120,8 +120,8 @@ def json_of(text: str) -> Any:
 
 
 def _whole_number(digits: str) -> int:
-    if len(digits) > LONGEST_NUMBER:
-        raise ValueError(_too_long(len(digits.lstrip("-"))))
+    if (count := len(digits.lstrip("-"))) > LONGEST_NUMBER:
+        raise ValueError(_too_long(count))
     return int(digits)
 
 
@@ -210,7 +210,7 @@ def read_toml(path: Path, refuse: Refuse) -> dict[str, Any]:
 def _check_depth(content: Any, *, longest: int = 0) -> None:
     """Raise a ValueError where content is nested too deeply, or has a whole number of more than longest bits (0: any)."""
     level = [content] if isinstance(content, dict | list) else []
-    for _ in range(DEEPEST + 1):
+    for _ in range(DEEPEST):
         inner: list[Any] = []
         for one in level:
             values: Iterable[Any] = one.values() if isinstance(one, dict) else one
