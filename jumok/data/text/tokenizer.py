@@ -54,7 +54,9 @@ class Tokenizer:
         self.kind = _kind(parsed)
         self.fingerprint = hashlib.sha256(content.encode()).hexdigest()
         ordered = sorted(self._library.get_vocab().items(), key=itemgetter(1))
-        if [number for _, number in ordered] != list(range(len(ordered))) or len(ordered) < len(SPECIALS):
+        if len(ordered) < len(SPECIALS):
+            raise ValueError(f"it has fewer than the {len(SPECIALS)} special tokens")
+        if [number for _, number in ordered] != list(range(len(ordered))):
             raise ValueError(f"its {len(ordered):,} tokens are not numbered from 0 to {len(ordered) - 1:,}")
         spelt = [token for token, _ in ordered[len(SPECIALS) :]]
         if self.kind in ("bpe", "byte") and not set().union(*spelt) <= BYTE_OF_LETTER.keys():
