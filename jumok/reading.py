@@ -30,6 +30,20 @@ LONG_KEY = re.compile(
 )  # a.b.c. … of TOML
 LONE_HALF = re.compile("[\ud800-\udfff]")  # of a pair of surrogates: nothing that UTF-8 can write
 
+WORDS = {  # what messages call kinds of values
+    int: "a whole number",
+    float: "a number",
+    str: "a text",
+    bool: "true or false",
+    NoneType: "null",
+    list[str]: "a list of texts",
+    list[int]: "a list of whole numbers",
+    list[float]: "a list of numbers",
+    dict[str, str]: "a JSON object of texts",
+    dict[str, int]: "a JSON object of whole numbers",
+    dict[str, float]: "a JSON object of numbers",
+}
+
 Refuse = Callable[[str, str], JumokError]  # (place, what is wrong there) → the error to be raised
 Kind = Any  # a type as annotations have it: int, list[str], dict[str, float], str | None
 
@@ -271,15 +285,9 @@ def words_for(kind: Kind) -> str:
     parts = get_args(kind)
     if origin in (Union, UnionType):
         return " or ".join(words_for(part) for part in parts)
-    if origin is list:
-        return {str: "a list of texts", int: "a list of whole numbers", float: "a list of numbers"}.get(
-            parts[0], "a list"
-        )
-    if origin is dict:
-        return "a JSON object"
-    return {int: "a whole number", float: "a number", str: "a text", bool: "true or false", NoneType: "null"}.get(
-        kind, "a value"
-    )
+    if origin in (list, dict):
+        return WORDS.get(kind, "a list" if origin is list else "a JSON object")
+    return WORDS[kind]
 
 
 def words_for_value(value: Any) -> str:

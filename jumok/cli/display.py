@@ -25,6 +25,10 @@ WIDEST = 10_000  # columns of a table
 class PlainConsole(Console):
     """A console that shows control characters in what it is given, such as the name of a class, and obeys none."""
 
+    def render_str(self, text: str, **settings: Any) -> Text:
+        """Return a plain string as rich's text, before anything is measured."""
+        return super().render_str(visible(text), **settings)
+
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         """Yield what is shown; rich's own commands to the terminal are no texts."""
         for segment in super().render(renderable, options):
