@@ -151,7 +151,7 @@ def _check_facts(facts: Mapping[str, Any]) -> None:
     check_entries(facts, FACTS, needed=["data_folders", *with_engine, *with_workers])
     for name in ("workers", "threads"):
         if not 1 <= facts.get(name, 1) <= MOST_PROCESSES:
-            raise ValueError(f"'{name}' is {facts[name]}")
+            raise ValueError(f"'{name}' is {facts[name]}; a number from 1 to {MOST_PROCESSES} is needed")
 
 
 class _Tokenizers(dict[str, Tokenizer]):

@@ -122,7 +122,7 @@ def test_run_json_of_arbitrary_bytes_is_told(run):
         ({"format": None}, "it has no 'format'"),
         ({"format": [2]}, "'format' is a list; a whole number or a text is needed"),
         ({"workers": "2"}, "'workers' is \"2\"; a whole number is needed"),
-        ({"workers": 10**6}, "'workers' is 1000000"),
+        ({"workers": 10**6}, "'workers' is 1000000; a number from 1 to 4096 is needed"),
         ({"threads": None}, "it has no 'threads'"),
         ({"engine": "ctranslate2"}, "it has no 'exported'"),
         ({"code_folders": 3}, "'code_folders' is 3; a list of texts is needed"),
