@@ -100,6 +100,11 @@ def _beside(folder: Path) -> Path:
     return folder.parent / f"{_BUILDING}{folder.name}-{os.getpid()}-{os.urandom(4).hex()}"
 
 
+def damaged_entry(place: str, why: str) -> DataError:
+    """Return the error of a file of the cache that is damaged."""
+    return DataError(f"{place} is damaged ({why}); run jumok cache --clear, and it is made again.")
+
+
 def _rename(building: Path, final: Path) -> None:
     try:
         os.rename(building, final)

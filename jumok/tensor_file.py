@@ -57,7 +57,9 @@ def read_tensors(path: Path, entry: str = ENTRY) -> tuple[dict[str, Tensor], str
         with safe_open(path, framework="pt") as file:
             head = dict(file.metadata() or {})
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - it is no dict
-    except SafetensorError:
+    except OSError:
+        raise
+    except Exception:  # the library's own error, and what torch raises of types that it does not know
         raise DamagedFileError(f"{path.stat().st_size:,} bytes; was it cut off while copying?") from None
     if unknown := head.keys() - {entry, FOREIGN}:
         raise DamagedFileError(f"its head has an entry '{min(unknown)}', which jumok does not write")

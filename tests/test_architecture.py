@@ -13,7 +13,7 @@ PACKAGE = ROOT / "jumok"
 
 # What each room may import of jumok, beside itself; the leaves are open to all but `nn`.
 # `runs/run` is a run's folder: predictors know it, and it knows no predictor.
-LEAVES = {"cache", "errors", "json_text", "tensor_file", "texts", "writing"}
+LEAVES = {"arrays", "cache", "errors", "json_text", "reading", "tensor_file", "texts", "writing"}
 ALLOWED = {
     "texts": set(),
     "errors": {"texts"},
@@ -21,6 +21,8 @@ ALLOWED = {
     "json_text": set(),
     "writing": {"errors"},
     "tensor_file": {"writing"},
+    "reading": {"errors"},
+    "arrays": {"errors", "reading", "tensor_file"},
     "importing": {"errors"},
     "config": LEAVES,
     "native": LEAVES,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from jumok.cli.display import counting, error_console, padded, print_table, recipe_names, say, standard_console
-from jumok.texts import localized, localized_word
+from jumok.texts import localized, localized_word, visible
 
 if TYPE_CHECKING:
     from jumok.api import CheckReport
@@ -88,7 +88,7 @@ def show(report: "CheckReport") -> None:
     console.print()
     for name, fact in facts.items():
         if fact:
-            typer.echo(f"{padded(name, 14)} {localized(fact)}")
+            typer.echo(visible(f"{padded(name, 14)} {localized(fact)}"))
     if not report.problems:
         say("\nno problems found")
     for problem, cure in report.problems:

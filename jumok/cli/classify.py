@@ -10,6 +10,7 @@ import typer
 from jumok.cli.display import bar, error_console, run_folders, warn_on
 from jumok.cli.lines import check_inputs, chunks, one_line, output
 from jumok.json_text import json_text
+from jumok.texts import visible
 
 if TYPE_CHECKING:
     from jumok.api import Verdict
@@ -62,4 +63,4 @@ def _line(what: str, name: str, verdict: "Verdict | None", *, top: int, as_json:
     if as_json:
         return json_text({what: name} | verdict.to_dict()) + "\n"
     best = list(verdict.probabilities.items())[:top]
-    return "\t".join(f"{label}\t{probability:.3f}" for label, probability in best) + f"\t{one_line(name)}\n"
+    return "\t".join(f"{visible(label)}\t{probability:.3f}" for label, probability in best) + f"\t{one_line(name)}\n"

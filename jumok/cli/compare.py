@@ -15,7 +15,7 @@ from jumok.cli.decoding_options import decoding_given
 from jumok.cli.display import bar, error_console, padded, run_folders, say
 from jumok.errors import are, counted
 from jumok.json_text import json_text
-from jumok.texts import localized_word
+from jumok.texts import localized_word, visible
 
 if TYPE_CHECKING:
     from jumok.api import CaptionComparison, Comparison, DrawingComparison, ForecastComparison, RunResult
@@ -102,10 +102,10 @@ def compare(
             columns, rows, told = COLUMNS, [cells(run) for run in comparison.runs], notes(comparison)
             examples = counted(comparison.sentences, "sentence")
         if markdown:
-            typer.echo(markdown_table(columns, rows))
+            typer.echo(visible(markdown_table(columns, rows)))
         else:
             say(f"{label} ({split if source is None else 'files'}), {examples}")
-            typer.echo(plain_table(columns, rows))
+            typer.echo(visible(plain_table(columns, rows)))
         say("\n" + "\n".join(told))
 
 

@@ -1,16 +1,18 @@
 """What the commands share: consoles, progress, warnings, completion of names."""
 
-from collections.abc import Callable, Collection, Iterator
+import sys
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.cells import cell_len
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 from rich.text import Text
 
-from jumok.texts import localized, localized_word
+from jumok.texts import localized, localized_word, visible
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -20,14 +22,32 @@ if TYPE_CHECKING:
 WIDEST = 10_000  # columns of a table
 
 
+class PlainConsole(Console):
+    """A console that shows control characters in what it is given, such as the name of a class, and obeys none."""
+
+    def render_str(self, text: str, **settings: Any) -> Text:
+        """Return a plain string as rich's text, before anything is measured."""
+        return super().render_str(visible(text), **settings)
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """Yield what is shown; rich's own commands to the terminal are no texts."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else Segment(visible(segment.text), segment.style)
+
+
 def standard_console() -> Console:
     """Return the console for results: standard output, with users' text left as it is (no :dog: turned into an image)."""
-    return Console(highlight=False, emoji=False, markup=False)
+    return PlainConsole(highlight=False, emoji=False, markup=False)
+
+
+def echo(text: str, *, nl: bool = True) -> None:
+    """Print what a model or a user wrote to standard output: as it is, but on a terminal, which would obey it."""
+    typer.echo(visible(text) if sys.stdout.isatty() else text, nl=nl)
 
 
 def say(text: str) -> None:
     """Print a message of ours to standard output, in the language that is spoken."""
-    typer.echo(localized(text))
+    typer.echo(visible(localized(text)))
 
 
 def padded(text: str, width: int, *, right: bool = False) -> str:
@@ -44,10 +64,10 @@ def print_table(table: "Table", *, as_given: Collection[str] = ()) -> None:
     for column in table.columns:
         if isinstance(column.header, str) and column.header not in as_given:
             column.header = localized_word(column.header)
-    Console(highlight=False, emoji=False, markup=False, width=WIDEST).print(table)
+    PlainConsole(highlight=False, emoji=False, markup=False, width=WIDEST).print(table)
 
 
-class LocalConsole(Console):
+class LocalConsole(PlainConsole):
     """A console for messages: plain strings are in the language that is spoken, rich's Text is as it is."""
 
     def print(self, *objects: Any, **settings: Any) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import typer
 
-from jumok.cli.display import error_console, print_table, run_folders, warn_on
+from jumok.cli.display import echo, error_console, print_table, run_folders, warn_on
 from jumok.json_text import json_text
 
 
@@ -28,7 +28,7 @@ def fill(
     if as_json:
         typer.echo(json_text({"text": found.text, "masks": found.masks}))
         return
-    typer.echo(found.text)
+    echo(found.text)
     table = Table(*(f"mask {number}" for number in range(1, len(found.masks) + 1)), box=None, padding=(0, 2))
     for answers in zip(*found.masks, strict=True):
         table.add_row(*(f"{share:6.1%}  {word}" for word, share in answers))

@@ -5,7 +5,7 @@ from pathlib import Path
 import typer
 
 from jumok.cli.decoding_options import decoding_given
-from jumok.cli.display import error_console, run_folders, warn_on
+from jumok.cli.display import echo, error_console, run_folders, warn_on
 from jumok.json_text import json_text
 
 
@@ -38,7 +38,7 @@ def generate(
             continue
         if number:
             typer.echo("\n---")
-        typer.echo(shown, nl=False)
+        echo(shown, nl=False)
         for piece in writer.stream(beginning, options=each, warn=warn):
-            typer.echo(piece, nl=False)
+            echo(piece, nl=False)
         typer.echo()

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 
+from jumok.texts import visible
 from jumok.writing import Draft, explained
 
 CHUNK = 1024  # lines worked on together when they come from a file or a pipe
@@ -90,5 +91,5 @@ class output:  # noqa: N801 - reads as a function
 
     @staticmethod
     def _print(text: str) -> None:
-        sys.stdout.write(text)
+        sys.stdout.write(visible(text) if sys.stdout.isatty() else text)  # a terminal would obey control characters
         sys.stdout.flush()

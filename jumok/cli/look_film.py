@@ -38,7 +38,9 @@ def _tell(film: "Film", *, layer: int | None, head: int | None) -> None:
     reference = localized_word("what came" if forecasts else "reference")
     console.print(f"{one_line(last.source)}\n{reference}: {one_line(last.reference)}\n", soft_wrap=True)
     tells_apart = bool(last.image) or forecasts
-    measured = "words apart" if last.image else APART[last.sides[0]] if forecasts else "on the end token"
+    measured = (
+        "words apart" if last.image else APART.get(last.sides[0], "steps apart") if forecasts else "on the end token"
+    )
     table = Table("step", film.score, "spread", measured, box=None, pad_edge=False)
     for column in table.columns:
         column.justify = "right"

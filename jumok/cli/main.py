@@ -30,7 +30,7 @@ from jumok.cli.sample import sample
 from jumok.cli.schema import schema
 from jumok.cli.train import train
 from jumok.cli.translate import translate
-from jumok.texts import LANGUAGES, language, localized, localized_word, speak
+from jumok.texts import LANGUAGES, language, localized, localized_word, speak, visible
 
 app = typer.Typer(
     name="jumok",
@@ -133,7 +133,7 @@ def main() -> None:
             mend_wrapping()
         sys.exit(app(arguments, prog_name="jumok", standalone_mode=False))  # as `python -m jumok`, too
     except JumokError as error:
-        first, *rest = localized(str(error)).splitlines() or [""]
+        first, *rest = visible(localized(str(error))).splitlines() or [""]
         print("\n".join([f"jumok: {first}", *(f"       {line}" for line in rest)]), file=sys.stderr)
         sys.exit(2)
     except UsageError as error:

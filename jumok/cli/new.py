@@ -65,7 +65,7 @@ def new(
     """
     from jumok import api
     from jumok.cli.display import counting, error_console, padded, say
-    from jumok.texts import localized, localized_word
+    from jumok.texts import localized, localized_word, visible
 
     with counting(error_console()) as progress:
         progress("reading", 0)
@@ -87,9 +87,9 @@ def new(
             start_from=start_from or None,
         )
     for line in written.seen:
-        typer.echo(padded(localized_word("saw:"), 8) + localized(line))
+        typer.echo(padded(localized_word("saw:"), 8) + visible(localized(line)))
     for line in (f"task {written.task}", *filter(None, written.chosen)):
-        typer.echo(padded(localized_word("chose:"), 8) + localized(line))
+        typer.echo(padded(localized_word("chose:"), 8) + visible(localized(line)))
     say(f"{written.path} is written. Next:")
     for command in written.commands:
         typer.echo(f"  {command}")

@@ -8,6 +8,7 @@ from jumok.config.data import DataConfig, DataFile, FileT, as_files, refuse_equa
 from jumok.config.section import Section, one_or_its_name
 from jumok.errors import ConfigError
 
+AboveZero = Annotated[float, Field(gt=0.0)]
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 
 
@@ -63,7 +64,9 @@ class PixelData(DataConfig[FileT]):
     channels: Literal[0, 1, 3] = Field(0, description="1 = grey, 3 = colour; 0 = that of the first training image")
     fit: Literal["crop", "squeeze", "pad"] = Field("crop", description="how an image that is not square becomes so")
     mean: list[float] = Field([], max_length=3, description="of each channel, 0 to 1; of the training data where empty")
-    deviation: list[float] = Field([], max_length=3, description="of each channel; of the training data where empty")
+    deviation: list[AboveZero] = Field(
+        [], max_length=3, description="of each channel; of the training data where empty"
+    )
     augment: Augment = Field(Augment(), description="how images are varied in training")
     loaders: int = Field(1, ge=0, description="processes that prepare images ahead, for each that trains; 0 = none")
 
@@ -71,6 +74,15 @@ class PixelData(DataConfig[FileT]):
     def built_in(self) -> str:
         """The name of the built-in set that stands instead of files."""
         return self.set
+
+    @model_validator(mode="after")
+    def each_channel_has_its_own(self) -> Self:
+        for key, values in (("mean", self.mean), ("deviation", self.deviation)):
+            if values and self.channels and len(values) != self.channels:
+                raise ConfigError(
+                    f"data.{key} has {len(values)} numbers and an image {self.channels} channels; give one for each channel"
+                )
+        return self
 
     @field_validator("train", "val", "test", mode="before")
     @classmethod

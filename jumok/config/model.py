@@ -26,8 +26,10 @@ class ModelConfig(Section):
     @classmethod
     def fill_in_preset(cls, values: Any) -> Any:
         preset = values.get("preset", "") if isinstance(values, dict) else ""
+        if not isinstance(preset, str):
+            return values  # told as any other key of a wrong type
         if preset and preset not in cls.PRESETS:
-            raise ConfigError(f"model.preset = '{preset}' does not exist; {did_you_mean(str(preset), cls.PRESETS)}")
+            raise ConfigError(f"model.preset = '{preset}' does not exist; {did_you_mean(preset, cls.PRESETS)}")
         return {**cls.PRESETS[preset], **values} if preset else values
 
     @property

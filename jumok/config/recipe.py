@@ -15,6 +15,7 @@ import tomli_w
 
 from jumok.config import DataConfig, DataFile, DecodingConfig, ModelConfig, Section, TokenizerConfig, TrainingConfig
 from jumok.errors import ConfigError, did_you_mean
+from jumok.reading import DEEPEST, read_toml, toml_of
 from jumok.writing import whole_file
 
 ALWAYS = ("data", "model", "training")  # sections of every recipe
@@ -116,12 +117,15 @@ def parse_overrides(overrides: Overrides) -> dict[str, Any]:
         return found
     for override in overrides:
         key, equals, text = override.partition("=")
-        if not equals or not all(key.strip().split(".")):
+        parts = key.strip().split(".")
+        if not equals or not all(parts) or len(parts) > DEEPEST:
             raise ConfigError(f"--set {override}: must look like section.key=value, for example model.width=256")
         try:
-            found[key.strip()] = tomllib.loads(f"value = {text}")["value"]
+            found[key.strip()] = toml_of(f"value = {text}")["value"]
         except tomllib.TOMLDecodeError:
             found[key.strip()] = text.strip()
+        except ValueError as error:
+            raise ConfigError(f"--set {key} is given what no recipe can hold ({error}); give another value") from None
     return found
 
 
@@ -145,12 +149,11 @@ def _set(raw: dict[str, Any], key: str, value: Any) -> None:
 
 def parse_toml(path: Path) -> dict[str, Any]:
     """Return the contents of a recipe's file, not yet checked."""
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{path} is not valid TOML: {error}") from None
-    except UnicodeDecodeError:
-        raise ConfigError(f"{path} is not a text file in UTF-8; a recipe is a TOML file") from None
+    return read_toml(path, _not_toml)
+
+
+def _not_toml(place: str, why: str) -> ConfigError:
+    return ConfigError(f"{place} is not valid TOML: {why}; mend that place, or copy the file again")
 
 
 def find_recipe(recipe: str | Path) -> Path:

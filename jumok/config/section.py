@@ -14,7 +14,7 @@ from jumok.errors import ConfigError, did_you_mean
 class Section(BaseModel):
     """A table of a recipe: unknown keys are refused, values are not converted."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, protected_namespaces=())
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False, protected_namespaces=())
     INSIDE: ClassVar["type[Section] | None"] = None  # the tables that stand inside this one
     FILLED_IN: ClassVar[tuple[str, ...]] = ()  # keys that a run takes from its data where the recipe leaves them out
 

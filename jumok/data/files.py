@@ -4,10 +4,11 @@ import gzip
 import hashlib
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from io import BufferedReader
+from functools import partial
 from pathlib import Path
 
 from jumok.errors import DataError
+from jumok.reading import LONGEST_LINE, is_packed, open_packed
 
 Find = Callable[[str], Path]  # the place of a file that a recipe names
 
@@ -49,9 +50,11 @@ def read_lines(path: Path) -> Iterator[str]:
     """Yield the lines of a UTF-8 file, plain or .gz, without their ends; only \\n and \\r\\n end a line."""
     number = 0
     try:
-        with _open(path) as file:
+        with open_packed(path) as file:
             _refuse_binary(path, file.peek(1 << 13))
-            for number, raw in enumerate(file, start=1):
+            for number, raw in enumerate(iter(partial(file.readline, LONGEST_LINE + 1), b""), start=1):
+                if len(raw) > LONGEST_LINE:
+                    raise _too_long(path, number)
                 line = raw.removesuffix(b"\n").removesuffix(b"\r")
                 if number == 1:
                     line = line.removeprefix(b"\xef\xbb\xbf")
@@ -78,18 +81,22 @@ def read_blocks(path: Path, size: int = 1 << 22) -> Iterator[tuple[int, bytes]]:
 
     Lines end in \\n; \\r\\n becomes that. The byte order mark is left out.
     """
-    number, rest = 1, b""
+    number, begun = 1, [b""]  # pieces of a line that has not ended yet
     try:
-        with _open(path) as file:
+        with open_packed(path) as file:
             _refuse_binary(path, file.peek(1 << 13))
             while raw := file.read(size):
-                if number == 1 and not rest:
+                if number == 1 and begun == [b""]:
                     raw = raw.removeprefix(b"\xef\xbb\xbf")
-                block, mark, rest = (rest + raw).rpartition(b"\n")
+                lines, mark, rest = raw.rpartition(b"\n")
                 if mark:
-                    yield number, _checked(path, number, block + mark)
-                    number += block.count(b"\n") + 1
-            if rest:
+                    block = b"".join([*begun, lines, mark])
+                    yield number, _checked(path, number, block)
+                    number, begun = number + block.count(b"\n"), []
+                begun.append(rest)
+                if sum(map(len, begun)) > LONGEST_LINE:
+                    raise _too_long(path, number)
+            if rest := b"".join(begun):
                 yield number, _checked(path, number, rest + b"\n")
                 number += 1
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
@@ -120,8 +127,10 @@ def _cut_off(path: Path, lines: int, error: Exception) -> DataError:
     )
 
 
-def _open(path: Path) -> gzip.GzipFile | BufferedReader:
-    return gzip.open(path, "rb") if path.suffix.lower() == ".gz" else open(path, "rb")
+def _too_long(path: Path, number: int) -> DataError:
+    return DataError(
+        f"{path} line {number:,} has more than {LONGEST_LINE:,} bytes; lines of text are needed, of which none is longer."
+    )
 
 
 def unreadable(path: Path, error: OSError) -> DataError:
@@ -163,7 +172,7 @@ def _guess_encoding(line: bytes) -> str:
 
 
 def _wrong_encoding(path: Path, number: int, guess: str) -> DataError:
-    if path.suffix.lower() == ".gz":
+    if is_packed(path):
         cure = f"gunzip -c {path} | iconv -f {guess} -t UTF-8 | gzip > utf8-{path.name}"
     else:
         cure = f"iconv -f {guess} -t UTF-8 {path} > utf8-{path.name}"

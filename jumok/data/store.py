@@ -15,6 +15,7 @@ from typing import IO, Any
 import numpy as np
 
 from jumok.errors import DataError
+from jumok.reading import check_entries, json_of
 
 FACTS = "store.json"
 
@@ -28,7 +29,7 @@ def refuse_damage(folder: Path, what: str) -> Iterator[None]:
         raise _damaged(folder, what, f"{Path(error.filename).name} is missing") from None
     except ValueError as error:
         raise _damaged(folder, what, str(error)) from None
-    except (OSError, KeyError, TypeError) as error:
+    except (OSError, KeyError, TypeError, AttributeError, IndexError, OverflowError) as error:
         raise _damaged(folder, what, f"{type(error).__name__}: {error}") from None
 
 
@@ -38,7 +39,8 @@ def _damaged(folder: Path, what: str, why: str) -> DataError:
 
 def read_facts(folder: Path) -> dict[str, Any]:
     """Return what a store says of itself; a file of another size than it says is a ValueError."""
-    facts: dict[str, Any] = json.loads((folder / FACTS).read_text(encoding="utf-8"))
+    facts: dict[str, Any] = json_of((folder / FACTS).read_text(encoding="utf-8"))
+    check_entries(facts, {"sizes": dict[str, int]}, needed=())
     for name, size in facts.get("sizes", {}).items():
         found = (folder / name).stat().st_size
         if found != size:

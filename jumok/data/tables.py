@@ -1,7 +1,6 @@
 """Tables with named columns: TSV, CSV and JSONL (each plain or .gz), and Parquet."""
 
 import csv
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any
 
 from jumok.data.files import read_lines, unreadable
 from jumok.errors import DataError, MissingExtraError, counted
+from jumok.reading import json_of
 
 Columns = Mapping[str, int | str]  # a recipe's keys, and the column that each names
 TABLE_SUFFIXES = (".tsv", ".csv", ".jsonl", ".parquet")
@@ -140,8 +140,8 @@ def json_objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         if not line.strip():
             continue
         try:
-            row = json.loads(line)
-        except (ValueError, RecursionError) as error:  # a number of thousands of digits is a ValueError, too
+            row = json_of(line)
+        except ValueError as error:
             raise DataError(f"{path} line {number:,} is no JSON ({error}); each line must be one object.") from None
         if not isinstance(row, dict):
             raise DataError(

@@ -25,7 +25,7 @@ from jumok.decoding.logits import log_sums
 from jumok.decoding.requests import InputT, Marks, Request
 from jumok.decoding.scoring import coverage, scored
 from jumok.decoding.strategy import choose_strategy
-from jumok.errors import ConfigError
+from jumok.errors import ConfigError, RunError
 from jumok.nn.model import BatchT, Decoder, EndedHypotheses, Memory, SearchRequest, StateT
 
 # R hypotheses · S source · n tokens at once · V columns of the logits: the vocabulary, or a shortlist of it · K its tokens
@@ -295,6 +295,11 @@ class Search(Generic[InputT, BatchT, StateT]):
     def _choose(self, logits: Tensor, hypotheses: Hypotheses, shortlist: Tensor | None) -> Continuations:
         """Return the continuations after logits (R, V), which are written into, and file hypotheses that end."""
         normaliser = log_sums(logits)
+        if not normaliser.isfinite().all():
+            raise RunError(
+                "the model's scores of the next token are no numbers (NaN, or beyond all bounds): its weights are damaged; "
+                "take another checkpoint, or copy them again"
+            )
         self.constraints.apply(logits, hypotheses, shortlist)
         continuing, ending = self.strategy.advance(logits, normaliser, hypotheses, shortlist)
         if len(ending.parents):

@@ -1,7 +1,6 @@
 """Models of Hugging Face's layout, brought in: GPT-2, BERT, ViT, Swin, Marian, and what `jumok export` wrote.
 
 config.json, weights, tokenizer or how images are prepared → recipe, our names and our order of ids, tokenizer → RUN
-Nothing is unpickled freely: weights are safetensors, or a .bin read with weights_only.
 """
 
 import json
@@ -11,14 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file
 from tokenizers import Tokenizer as Library
 from tokenizers import decoders, models, normalizers, pre_tokenizers
 from torch import Tensor
 
 from jumok.data.text.tokenizer import END, PAD, SPECIALS, START, UNKNOWN, Tokenizer
-from jumok.errors import DataError
+from jumok.errors import DataError, JumokError
+from jumok.export.hugging_face_folder import CONFIG, TOKENIZER, damaged, read_library, read_part, read_weights
 from jumok.export.images import Weights, swin_weights, vit_weights
 from jumok.export.marian import (
     marian_positions,
@@ -27,6 +25,8 @@ from jumok.export.marian import (
     marian_weights,
     own_tokenizer,
 )
+from jumok.reading import is_kind
+from jumok.texts import visible
 
 NEVER = -1e4  # logit of ids that a GPT-2 does not have
 ACTIVATIONS = {
@@ -51,7 +51,7 @@ class Imported:
 
 def read_folder(folder: Path) -> Imported:
     """Return the model in a folder of Hugging Face's layout."""
-    config = _json(folder / "config.json")
+    config = read_part(folder / "config.json", CONFIG)
     readers: dict[str, Callable[[Path, dict[str, Any]], Imported]] = {
         "gpt2": _gpt2,
         "bert": _bert,
@@ -65,60 +65,19 @@ def read_folder(folder: Path) -> Imported:
         raise DataError(f"{folder} holds a model of type '{kind}'; jumok imports {', '.join(sorted(readers))}")
     try:
         return readers[kind](folder, config)
+    except JumokError:
+        raise
     except KeyError as error:
         raise DataError(f"{folder} is no whole {kind}: {error} is in none of its files; save it again") from None
     except IndexError:
         raise DataError(
             f"{folder}: the tokenizer has more tokens than the model; they do not belong together"
         ) from None
-
-
-# --- files
-
-
-def _json(path: Path) -> dict[str, Any]:
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise DataError(f"{path} is missing; a folder that save_pretrained wrote is needed") from None
-    except (OSError, ValueError) as error:
-        raise DataError(f"{path} cannot be read ({error}); copy it again") from None
-    if not isinstance(content, dict):
-        raise DataError(f"{path} holds no JSON object; copy it again")
-    return content
-
-
-def _read_weights(folder: Path) -> Weights:
-    index = folder / "model.safetensors.index.json"
-    names = sorted(set(_json(index)["weight_map"].values())) if index.exists() else ["model.safetensors"]
-    try:
-        if all((folder / name).exists() for name in names):
-            return {key: value.float() for name in names for key, value in load_file(folder / name).items()}
-        if (folder / "pytorch_model.bin").exists():
-            loaded = torch.load(folder / "pytorch_model.bin", map_location="cpu", weights_only=True)
-            return {key: value.float() for key, value in loaded.items()}
-    except (OSError, SafetensorError, RuntimeError, EOFError, ValueError) as error:
+    except Exception as error:  # of torch, where shapes do not fit, and the bare ones of the tokenizers' library
+        reason = str(error).partition("\n")[0][:200]
         raise DataError(
-            f"the weights in {folder} cannot be read ({str(error).splitlines()[0]}); copy them again"
-        ) from None
-    except Exception as error:  # pickle refuses what is no plain tensor
-        raise DataError(
-            f"{folder / 'pytorch_model.bin'} holds more than tensors and is not opened ({type(error).__name__}); "
-            "save it again with safetensors"
-        ) from None
-    raise DataError(f"{folder} has neither model.safetensors nor pytorch_model.bin")
-
-
-def _library(folder: Path, fallback: Callable[[], Library]) -> dict[str, Any]:
-    """Return the description of a folder's tokenizer."""
-    path = folder / "tokenizer.json"
-    if path.exists():
-        return _json(path)
-    try:
-        content: dict[str, Any] = json.loads(fallback().to_str())
-    except Exception as error:  # the library raises bare Exceptions
-        raise DataError(f"{folder} has no tokenizer.json, and its vocabulary files cannot be read ({error})") from None
-    return content
+            f"{folder}: config.json, weights and tokenizer do not belong together ({reason}); copy it again"
+        ) from error
 
 
 def _reorder(
@@ -132,7 +91,8 @@ def _reorder(
     tokens = [*names, *others]
     content["model"]["vocab"] = {token: number for number, token in enumerate(tokens)}
     content |= {"added_tokens": [], "post_processor": None, "truncation": None, "padding": None}
-    return Tokenizer(json.dumps(content, ensure_ascii=False)), [old.get(token) for token in tokens], old.get(mask)
+    tokenizer = Tokenizer.read(json.dumps(content, ensure_ascii=False), "tokenizer.json", damaged)
+    return tokenizer, [old.get(token) for token in tokens], old.get(mask)
 
 
 def _rows(table: Tensor, order: list[int | None]) -> Tensor:
@@ -169,8 +129,8 @@ def _gpt2(folder: Path, config: dict[str, Any]) -> Imported:
         library.decoder = decoders.ByteLevel()
         return library
 
-    tokenizer, order, _ = _reorder(_library(folder, from_files), {END: "<|endoftext|>"}, mask="")
-    theirs = {name.removeprefix("transformer."): value for name, value in _read_weights(folder).items()}
+    tokenizer, order, _ = _reorder(read_library(folder, from_files), {END: "<|endoftext|>"}, mask="")
+    theirs = {name.removeprefix("transformer."): value for name, value in read_weights(folder).items()}
     table = theirs["wte.weight"]
     ours = {"embed.table.weight": _rows(table, order), "embed.positions.table": theirs["wpe.weight"]}
     ours["project.bias"] = torch.tensor([NEVER if old is None else 0.0 for old in order])
@@ -210,15 +170,15 @@ def _bert(folder: Path, config: dict[str, Any]) -> Imported:
     def from_files() -> Library:
         library = Library(models.WordPiece.from_file(str(folder / "vocab.txt"), unk_token="[UNK]"))
         settings = folder / "tokenizer_config.json"
-        lower = _json(settings).get("do_lower_case", True) if settings.exists() else True
+        lower = read_part(settings).get("do_lower_case", True) if settings.exists() else True
         library.normalizer = normalizers.BertNormalizer(lowercase=lower)
         library.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
         library.decoder = decoders.WordPiece()
         return library
 
     names = {PAD: "[PAD]", UNKNOWN: "[UNK]", START: "[CLS]", END: "[SEP]"}
-    tokenizer, order, mask = _reorder(_library(folder, from_files), names, mask="[MASK]")
-    weights = _read_weights(folder)
+    tokenizer, order, mask = _reorder(read_library(folder, from_files), names, mask="[MASK]")
+    weights = read_weights(folder)
     theirs = {name.removeprefix("bert."): value for name, value in weights.items()}
     order = [*order, mask]
     classes = len(theirs["classifier.weight"]) if "classifier.weight" in theirs else 0
@@ -276,8 +236,7 @@ def _bert(folder: Path, config: dict[str, Any]) -> Imported:
         "tokenizer": {"kind": "wordpiece", "vocabulary": len(order)},
     }
     if classes:
-        names_of = config.get("id2label") or {}
-        labels = [str(names_of.get(str(number), number)) for number in range(classes)]
+        labels = _class_names(config, classes)
         longest = config["max_position_embeddings"]
         raw |= {"task": "text-classification", "data": {"train": [], "labels": labels, "max_length": longest}}
     return Imported(raw, {"text": tokenizer}, ours, missing)
@@ -288,43 +247,53 @@ def _bert(folder: Path, config: dict[str, Any]) -> Imported:
 
 def _vit(folder: Path, config: dict[str, Any]) -> Imported:
     _refuse(config, qkv_bias=True, hidden_act="gelu")
-    return _images(folder, config, *vit_weights(config, _read_weights(folder)))
+    return _images(folder, config, *vit_weights(config, read_weights(folder)))
 
 
 def _swin(folder: Path, config: dict[str, Any]) -> Imported:
     _refuse(config, qkv_bias=True, hidden_act="gelu", use_absolute_embeddings=False)
-    return _images(folder, config, *swin_weights(config, _read_weights(folder)))
+    return _images(folder, config, *swin_weights(config, read_weights(folder)))
 
 
 def _images(folder: Path, config: dict[str, Any], model: dict[str, Any], weights: Weights) -> Imported:
     """Return a classifier of images, which are prepared as the folder says, or to −1 … 1 where it says nothing."""
     path = folder / "preprocessor_config.json"
-    prepared = _json(path) if path.exists() else {}
-    names = config.get("id2label") or {}
+    prepared = read_part(path, dict.fromkeys(("image_mean", "image_std"), list[float] | None)) if path.exists() else {}
     channels = model["channels"]
     data = {
-        "labels": [str(names.get(str(number), number)) for number in range(model["classes"])],
+        "labels": _class_names(config, model["classes"]),
         "size": model["image_size"],
         "channels": channels,
         "fit": "squeeze",
-        "mean": [float(value) for value in prepared.get("image_mean", [0.5] * channels)],
-        "deviation": [float(value) for value in prepared.get("image_std", [0.5] * channels)],
+        "mean": [float(value) for value in prepared.get("image_mean") or [0.5] * channels],
+        "deviation": [float(value) for value in prepared.get("image_std") or [0.5] * channels],
     }
     return Imported({"task": "image-classification", "data": data, "model": model}, {}, weights, [])
 
 
+def _class_names(config: dict[str, Any], count: int) -> list[str]:
+    """Return the names of classes, without characters that would command a terminal."""
+    names = config.get("id2label") or {}
+    return [visible(str(names.get(str(number), number))) for number in range(count)]
+
+
 def _marian(folder: Path, config: dict[str, Any]) -> Imported:
     path = folder / "generation_config.json"
-    generation = _json(path) if path.exists() else {}
-    raw = marian_recipe(config, generation, ACTIVATIONS)
+    generation = read_part(path, {"num_beams": int | None, "length_penalty": float | None}) if path.exists() else {}
+    raw = marian_recipe(config, generation, _activation(config, "activation_function"))
     if (folder / "vocab.json").exists() or not (folder / "tokenizer.json").exists():
-        tokenizers, order = marian_tokenizers(folder, config, _json(folder / "vocab.json"))
+        ids = read_part(folder / "vocab.json")
+        if not is_kind(ids, dict[str, int]):
+            raise damaged(str(folder / "vocab.json"), "it does not give each token a whole number")
+        tokenizers, order = marian_tokenizers(folder, config, ids)
     else:
-        tokenizer = own_tokenizer(_json(folder / "tokenizer.json"))
+        tokenizer = own_tokenizer(read_part(folder / "tokenizer.json", TOKENIZER), damaged)
         tokenizers, order = {"source": tokenizer, "target": tokenizer}, list(range(len(tokenizer)))
         raw["tokenizer"]["kind"] = tokenizer.kind
-        raw["data"]["max_length"] = _json(folder / "tokenizer_config.json")["model_max_length"]
-    weights = _read_weights(folder)
+        raw["data"]["max_length"] = read_part(folder / "tokenizer_config.json", {"model_max_length": int})[
+            "model_max_length"
+        ]
+    weights = read_weights(folder)
     positions, tables = marian_positions(config, weights)
     raw["model"] |= positions | {"source_vocabulary": len(order), "target_vocabulary": len(order)}
     return Imported(raw, tokenizers, marian_weights(config, weights, order) | tables, [])

@@ -15,6 +15,7 @@ from jumok.data.text.tokenizer import END, PAD, SPECIALS, START, UNKNOWN, Tokeni
 from jumok.errors import DataError
 from jumok.export.sentencepiece import read_pieces, unigram_tokenizer
 from jumok.nn.positions import sinusoid
+from jumok.reading import Refuse
 
 Weights = dict[str, Tensor]
 LAYER = {  # of either stack; the decoder has cross-attention too
@@ -35,23 +36,25 @@ def marian_tokenizers(
     theirs = {PAD: config["pad_token_id"], UNKNOWN: ids["<unk>"], START: start, END: config["eos_token_id"]}
     rest = [(number, token) for token, number in ids.items() if number not in theirs.values()]
     order = {place: token for place, (_, token) in enumerate(sorted(rest), start=len(SPECIALS))}
+    if any(not isinstance(number, int) for number in theirs.values()):
+        raise KeyError("decoder_start_token_id, pad_token_id or eos_token_id")
     tokenizers = {side: unigram_tokenizer(read_pieces(folder / f"{side}.spm"), order) for side in ("source", "target")}
     return tokenizers, [*(theirs[number] for number in range(len(SPECIALS))), *(number for number, _ in sorted(rest))]
 
 
-def own_tokenizer(content: dict[str, Any]) -> Tokenizer:
+def own_tokenizer(content: dict[str, Any], refuse: Refuse) -> Tokenizer:
     """Return the tokenizer of a tokenizer.json that `jumok export` wrote, as it was before; another is refused."""
-    marked = {token["id"]: token["content"] for token in content.get("added_tokens") or []}
+    marked = {token.get("id"): token.get("content") for token in content.get("added_tokens") or []}
     if [marked.get(number) for number in range(len(SPECIALS))] != list(SPECIALS):
         raise DataError(
             "its tokenizer was not written by jumok export: jumok imports Marian models with source.spm, target.spm and "
             "vocab.json, and what jumok export wrote"
         )
     plain: dict[str, Any] = {"added_tokens": [], "post_processor": None, "truncation": None, "padding": None}
-    return Tokenizer(json.dumps(content | plain, ensure_ascii=False))
+    return Tokenizer.read(json.dumps(content | plain, ensure_ascii=False), "tokenizer.json", refuse)
 
 
-def marian_recipe(config: dict[str, Any], generation: dict[str, Any], activations: dict[str, str]) -> dict[str, Any]:
+def marian_recipe(config: dict[str, Any], generation: dict[str, Any], activation: str) -> dict[str, Any]:
     """Return the recipe of a Marian model."""
     layers = {"encoder_ffn_dim": "decoder_ffn_dim", "encoder_attention_heads": "decoder_attention_heads"}
     for encoder, decoder in layers.items():
@@ -72,7 +75,7 @@ def marian_recipe(config: dict[str, Any], generation: dict[str, Any], activation
             "width": config["d_model"],
             "heads": config["encoder_attention_heads"],
             "feedforward": config["encoder_ffn_dim"],
-            "activation": activations[config["activation_function"]],
+            "activation": activation,
             "norm_position": "pre" if config["model_type"] == "pegasus" else "post",
             "tied": config.get("tie_word_embeddings", True),
             "dropout": config.get("dropout", 0.1),

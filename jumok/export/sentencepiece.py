@@ -3,6 +3,7 @@
 source.spm (a protocol buffer) → pieces (text, score, kind), character map → a unigram tokenizer over a given order of ids
 """
 
+import math
 import re
 import struct
 from collections.abc import Iterator, Mapping
@@ -13,11 +14,14 @@ from typing import Any
 from tokenizers import AddedToken, Regex, decoders, models, normalizers, pre_tokenizers
 from tokenizers import Tokenizer as Library
 
+from jumok.data.text.character_map import check_character_map
 from jumok.data.text.tokenizer import SPECIALS, UNKNOWN, Tokenizer
 from jumok.errors import DataError
+from jumok.reading import read_bytes
 
 NORMAL, UNIGRAM = 1, 1  # kinds of pieces and of models, as SentencePiece numbers them
 LANGUAGE = re.compile(">>.+<<")
+LONGEST = 10  # bytes of a whole number: seven bits in each
 FAR = 1e4  # below every score: pieces of the other language, which this side never writes
 
 
@@ -32,26 +36,47 @@ class Pieces:
 
 def read_pieces(path: Path) -> Pieces:
     """Return the contents of a SentencePiece model."""
+    content = read_bytes(path, _refuse)
     try:
         found = Pieces()
-        for number, value in _fields(path.read_bytes()):
+        for number, value in _fields(content):
             if number == 1:  # a piece: text, score, kind
-                parts = dict(_fields(value))
+                parts = dict(_fields(_bytes(value)))
                 if parts.get(3, NORMAL) == NORMAL:
-                    found.scores[parts[1].decode("utf-8")] = struct.unpack("<f", parts.get(2, bytes(4)))[0]
-            elif number == 2 and dict(_fields(value)).get(3, UNIGRAM) != UNIGRAM:  # how it was trained
+                    found.scores[_bytes(parts.get(1)).decode("utf-8")] = _score(parts.get(2, bytes(4)))
+            elif number == 2 and dict(_fields(_bytes(value))).get(3, UNIGRAM) != UNIGRAM:  # how it was trained
                 raise DataError(f"{path} is no unigram model; jumok reads SentencePiece's unigram models")
             elif number == 3:  # how text is normalised
-                parts = dict(_fields(value))
-                found.characters, found.keeps_spaces = parts.get(2, b""), not parts.get(4, 1)
+                parts = dict(_fields(_bytes(value)))
+                found.characters, found.keeps_spaces = _bytes(parts.get(2, b"")), not parts.get(4, 1)
         if not found.scores:
             raise ValueError("no pieces")
-    except (OSError, ValueError, IndexError, KeyError, struct.error, AttributeError, TypeError) as error:
-        raise DataError(f"{path} is no SentencePiece model ({error}); copy it again") from None
+        if found.characters:
+            check_character_map(found.characters)
+    except ValueError as error:
+        raise _refuse(str(path), str(error)) from None
     return found
 
 
-def _fields(data: bytes) -> Iterator[tuple[int, Any]]:
+def _refuse(place: str, why: str) -> DataError:
+    return DataError(f"{place} is no SentencePiece model ({why}); copy it again")
+
+
+def _bytes(value: int | bytes | None) -> bytes:
+    if not isinstance(value, bytes):
+        raise ValueError("a number stands where a text is needed")
+    return value
+
+
+def _score(value: int | bytes) -> float:
+    raw = _bytes(value)
+    score: float = struct.unpack("<f", raw)[0] if len(raw) == 4 else math.nan
+    if not math.isfinite(score):
+        raise ValueError("a piece's score is no number")
+    return score
+
+
+def _fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
     """Yield number and value of each field of a message: whole numbers, four or eight bytes, or bytes."""
     place = 0
     while place < len(data):
@@ -74,12 +99,13 @@ def _fields(data: bytes) -> Iterator[tuple[int, Any]]:
 
 
 def _varint(data: bytes, place: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        byte = data[place]
-        value, shift, place = value | (byte & 0x7F) << shift, shift + 7, place + 1
+    """Return a whole number, seven bits in each byte, and the place behind it."""
+    value = 0
+    for shift, byte in enumerate(data[place : place + LONGEST]):
+        value |= (byte & 0x7F) << 7 * shift
         if byte < 0x80:
-            return value, place
+            return value, place + shift + 1
+    raise ValueError("it is cut off" if place + LONGEST > len(data) else f"a number of more than {LONGEST} bytes")
 
 
 def unigram_tokenizer(pieces: Pieces, order: Mapping[int, str]) -> Tokenizer:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
+LARGEST = 16_000_000  # pixels of an image that was kept
 EXACT = 60_000  # characters of an image without loss; one that needs more is kept as a JPEG where that is shorter
 
 
@@ -23,8 +24,14 @@ def as_data_url(pixels: np.ndarray[Any, Any], *, exact: int = EXACT, longest: in
 
 
 def from_data_url(text: str) -> np.ndarray[Any, Any]:
-    """Return the pixels of an image that as_data_url wrote."""
-    return np.asarray(Image.open(io.BytesIO(base64.b64decode(text.partition(",")[2]))))
+    """Return the pixels of an image that as_data_url wrote; what is none is a ValueError."""
+    try:
+        image = Image.open(io.BytesIO(base64.b64decode(text.partition(",")[2])), formats=("PNG", "JPEG"))
+        if image.width * image.height > LARGEST:
+            raise ValueError(f"{image.width:,} × {image.height:,} pixels are more than {LARGEST:,}")
+        return np.asarray(image)
+    except Exception as error:  # decoders raise whatever they come upon
+        raise ValueError(f"an image cannot be read: {error}") from None
 
 
 def _encoded(image: Image.Image, kind: str, **options: Any) -> str:

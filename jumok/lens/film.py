@@ -4,7 +4,6 @@ Frame → RUN/film/step-N.safetensors (weights in 16 bits, the rest as JSON in t
       → Film, with the scores of metrics.jsonl
 """
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,11 +12,14 @@ from typing import Any
 
 from torch import Tensor
 
+from jumok.arrays import read_tensors_and_head
 from jumok.errors import DataError, RunError
+from jumok.inspection.data_url import from_data_url
 from jumok.inspection.film import Frame, Shot
 from jumok.inspection.record import AttentionMap
 from jumok.json_text import json_text
-from jumok.tensor_file import DamagedFileError, read_tensors, write_tensors
+from jumok.reading import Kind, check_entries, is_kind, read_log
+from jumok.tensor_file import write_tensors
 from jumok.writing import Refusal, explained
 
 FORMAT = 1
@@ -27,6 +29,17 @@ UNWRITTEN = Refusal(
     "mend that, then go on with --resume (--set training.probes=0: without a film)",
     "free some space, then go on with --resume (--set training.probes=0: without a film)",
 )
+ANSWERS = ("translation", "continuation", "filling", "caption", "drawing", "forecast", "class")  # what an answer is
+IMAGES = ("image", "drawing")  # entries of probes that have any
+HEAD_ENTRIES: dict[str, Kind] = {"format": int, "step": int, "shots": list[dict[str, Any]]}
+SHOT_ENTRIES: dict[str, Kind] = {
+    **dict.fromkeys(("source", "reference", "translation"), str),
+    **dict.fromkeys(("queries", "keys"), list[str]),
+    **dict.fromkeys(("source_words", "reference_words"), list[int]),
+    "maps": list[dict[str, Any]],
+}
+LATER_ENTRIES: dict[str, Kind] = {"sides": list[str], "answer_is": str}  # which older frames do not have
+MAP_ENTRIES: dict[str, Kind] = {"path": str, "kind": str, "layer": int}
 
 
 @dataclass(frozen=True)
@@ -90,51 +103,66 @@ def load_film(run: Path) -> Film | None:
 
 
 def read_scores(metrics: Path) -> dict[int, dict[str, float]]:
-    """Return the val scores of each evaluation by step; a line cut off by a kill is skipped."""
+    """Return the val scores of each evaluation by step; a line that a kill cut off, or that is damaged, is skipped."""
     scores = {}
-    for line in metrics.read_text(encoding="utf-8").splitlines() if metrics.exists() else []:
-        try:
-            row = json.loads(line)
-        except ValueError:
-            continue
-        if "evaluation" in row:
-            scores[int(row["step"])] = {
-                name: math.nan if value is None else float(value) for name, value in row["evaluation"].items()
-            }
+    for _, row in read_log(metrics):
+        if is_kind(row.get("step"), int) and is_kind(row.get("evaluation"), dict[str, float | None]):
+            told = row["evaluation"].items()
+            scores[row["step"]] = {name: math.nan if value is None else float(value) for name, value in told}
     return scores
 
 
 def _load_frame(path: Path) -> Frame:
     """Return the frame of a file; a damaged one is named."""
+    tensors, head = read_tensors_and_head(path, HEAD, _no_frame)
+    if is_kind(head.get("format"), int) and head["format"] != FORMAT:
+        raise DataError(f"{path} is of format {head['format']}, this jumok reads {FORMAT}; upgrade jumok")
     try:
-        tensors, text = read_tensors(path, HEAD)
-        head = json.loads(text)
-        if head["format"] != FORMAT:
-            raise DataError(f"{path} is of format {head['format']}, this jumok reads {FORMAT}; upgrade jumok")
-        shots = tuple(_read_shot(one, tensors, place) for place, one in enumerate(head["shots"]))
-        return Frame(int(head["step"]), shots)
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        kind = "" if isinstance(error, DamagedFileError) else f"{type(error).__name__}: "
-        reason = f"{kind}{error}".splitlines()[0]
-        raise DataError(
-            f"{path} is no whole frame of a film ({reason}); copy the run again, or remove the file"
-        ) from None
+        check_entries(head, HEAD_ENTRIES)
+        shots = tuple(_read_shot(facts, tensors, place) for place, facts in enumerate(head["shots"]))
+        if not shots:
+            raise ValueError("it has no probes")
+    except ValueError as error:
+        raise _no_frame(str(path), str(error)) from None
+    return Frame(head["step"], shots)
+
+
+def _no_frame(place: str, why: str) -> DataError:
+    return DataError(f"{place} is no whole frame of a film ({why}); copy the run again, or remove the file")
 
 
 def _read_shot(facts: dict[str, Any], tensors: Mapping[str, Tensor], place: int) -> Shot:
-    """Return the shot of a probe from its entry in the file's head and the file's tensors."""
+    """Return the shot of a probe from its entry in the file's head, and its maps from the file's tensors."""
+    check_entries(facts, SHOT_ENTRIES | (LATER_ENTRIES if "sides" in facts else {}))
+    check_entries(facts, dict.fromkeys(IMAGES, str), needed=())
     labels = tuple(facts["queries"]), tuple(facts["keys"])
     maps = []
     for number, one in enumerate(facts["maps"]):
-        weights = tensors[f"{place}.{number}"].float()
-        if weights.shape[1:] != tuple(map(len, labels)):
-            raise ValueError(f"probe {place + 1} has weights of shape {tuple(weights.shape)}")
+        check_entries(one, MAP_ENTRIES)
+        check_entries(one, {"grid": list[int] | None}, needed=())
+        weights = tensors.get(f"{place}.{number}")
+        if weights is None or weights.dim() != 3 or weights.shape[1:] != tuple(map(len, labels)) or 0 in weights.shape:
+            shape = "no" if weights is None else tuple(weights.shape)
+            raise ValueError(f"probe {place + 1} has weights of shape {shape}")
+        if not weights.isfinite().all():
+            raise ValueError(f"probe {place + 1} has weights that are no numbers")
         grid = tuple(one["grid"]) if one.get("grid") else None
-        maps.append(AttentionMap(one["path"], one["kind"], int(one["layer"]), weights, *labels, grid))
+        if grid is not None and (len(grid) != 2 or min(grid) < 1):
+            raise ValueError(f"probe {place + 1} has cells in a grid of {grid}")
+        maps.append(AttentionMap(one["path"], one["kind"], one["layer"], weights.float(), *labels, grid))
     words = tuple(facts["source_words"]), tuple(facts["reference_words"])
+    for numbers, parts in zip(words, reversed(labels), strict=True):
+        if numbers and (len(numbers) != len(parts) or not all(0 <= number < len(parts) for number in numbers)):
+            raise ValueError(f"probe {place + 1} has {len(numbers)} numbers of words for {len(parts)} tokens")
+    if not maps:
+        raise ValueError(f"probe {place + 1} has no maps")
     texts = facts["source"], facts["reference"], facts["translation"]
     if "sides" not in facts:  # an older frame is of a translation
         return Shot(*texts, tuple(maps), *words)
+    if len(facts["sides"]) != 2 or facts["answer_is"] not in ANSWERS:
+        raise ValueError(f"probe {place + 1} is answered by a '{facts['answer_is']}'")
     queries, keys = facts["sides"]
-    images = {name: facts.get(name, "") for name in ("image", "drawing")}  # older frames are of texts
+    images = {name: facts.get(name, "") for name in IMAGES}  # older frames are of texts
+    for url in filter(None, images.values()):
+        from_data_url(url)
     return Shot(*texts, tuple(maps), *words, sides=(queries, keys), answer_is=facts["answer_is"], **images)

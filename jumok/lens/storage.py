@@ -3,19 +3,20 @@
 AttentionRecord → FILE.safetensors → AttentionRecord; nothing is ever unpickled
 """
 
-import json
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from torch import Tensor
 
+from jumok.arrays import read_tensors_and_head
 from jumok.errors import DataError
 from jumok.inspection.details import AttentionDetails, PositionTable
 from jumok.inspection.layers import LayerDetails, NormDetails, Sublayer
 from jumok.inspection.record import AttentionMap, AttentionRecord
 from jumok.json_text import json_text
-from jumok.tensor_file import DamagedFileError, read_tensors, write_tensors
+from jumok.reading import check_entries, is_kind
+from jumok.tensor_file import write_tensors
 from jumok.writing import explained
 
 FORMAT = 1
@@ -38,23 +39,23 @@ def save_record(record: AttentionRecord, path: str | Path) -> None:
 
 def load_record(path: str | Path) -> AttentionRecord:
     """Return the record that save_record wrote."""
+    if not Path(path).exists():
+        raise DataError(f"there is no file {path}; jumok.save_record(record, FILE) writes one")
+    tensors, head = read_tensors_and_head(Path(path), HEAD, _no_record)
+    if is_kind(head.get("format"), int) and head["format"] != FORMAT:
+        raise DataError(f"{path} is of format {head['format']}, this jumok reads {FORMAT}; upgrade jumok")
     try:
-        tensors, text = read_tensors(Path(path), HEAD)
-        head = json.loads(text)
-        if head["format"] != FORMAT:
-            raise DataError(f"{path} is of format {head['format']}, this jumok reads {FORMAT}; upgrade jumok")
+        check_entries(head, dict.fromkeys(("maps", "positions", "layers"), list[dict[str, Any]]), ["maps", "positions"])
         maps = [_map(facts, f"maps.{number}", tensors) for number, facts in enumerate(head["maps"])]
         positions = [_table(facts, f"positions.{n}", tensors) for n, facts in enumerate(head["positions"])]
         layers = [_layer(facts, f"layers.{n}", tensors) for n, facts in enumerate(head.get("layers", []))]
-    except FileNotFoundError:
-        raise DataError(f"there is no file {path}; jumok.save_record(record, FILE) writes one") from None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        kind = "" if isinstance(error, DamagedFileError) else f"{type(error).__name__}: "
-        reason = f"{kind}{error}".splitlines()[0]
-        raise DataError(
-            f"{path} is no whole record of attention ({reason}); jumok.save_record(record, FILE) writes one"
-        ) from None
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError) as error:
+        raise _no_record(str(path), f"{type(error).__name__}: {error}".splitlines()[0]) from None
     return AttentionRecord(maps, positions=positions, layers=layers)
+
+
+def _no_record(place: str, why: str) -> DataError:
+    return DataError(f"{place} is no whole record of attention ({why}); jumok.save_record(record, FILE) writes one")
 
 
 def _taken_apart(found: Kept, name: str, tensors: dict[str, Tensor]) -> dict[str, Any]:

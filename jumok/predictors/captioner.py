@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from PIL import Image
 
-from jumok.cache import cache_key, cached_folder
+from jumok.cache import cache_key, cached_folder, damaged_entry
 from jumok.config import CaptionFiles, DecodingConfig
 from jumok.data.images.caption_store import CaptionStore
 from jumok.data.images.decode import Pixels
@@ -30,6 +30,7 @@ from jumok.predictors.explaining import Look, weighed
 from jumok.predictors.explanation import HeadWorth
 from jumok.predictors.images import GivenImage, find_images, read_both, read_image
 from jumok.predictors.searching import answer_all
+from jumok.reading import read_object
 from jumok.tasks.base import Scores
 from jumok.tasks.image_captioning import ImageCaptioning
 from jumok.tasks.writing import Answer, perplexity
@@ -263,6 +264,4 @@ class CaptionWriter(ModelPredictor[ImageCaptioning, CaptionDecoder[Any], Caption
 
         stores = [found.folder.name for side in (store, train) for found in (side, side.images)]
         key = cache_key("caption-floors", stores, task.frozen.hash if task.frozen else "", MOST_TRAIN)
-        text = (cached_folder(key, build) / "floors.json").read_text(encoding="utf-8")
-        found: Scores = json.loads(text)
-        return found
+        return read_object(cached_folder(key, build) / "floors.json", damaged_entry)

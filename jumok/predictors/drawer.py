@@ -236,6 +236,7 @@ class Drawer(ModelPredictor[TextToImage, DrawingDecoder[Any], CaptionStore]):
             )
         try:
             opened = image if isinstance(image, Image.Image) else open_image(Path(image))
+            told = to_mode(opened, codes.channels)
         except BrokenImageError as error:
             raise DataError(f"{name}: {error}.") from None
         if opened.size != (codes.size, codes.size):
@@ -243,7 +244,7 @@ class Drawer(ModelPredictor[TextToImage, DrawingDecoder[Any], CaptionStore]):
                 f"{name} has {opened.width} × {opened.height} pixels, and {self.run.folder} draws {codes.size} × {codes.size}; "
                 "make it as large first"
             )
-        pixels = np.asarray(to_mode(opened, codes.channels), dtype=np.uint8)
+        pixels = np.asarray(told, dtype=np.uint8)
         found = encode(codes, pixels.reshape(1, codes.size, codes.size, codes.channels))
         return [int(code) for code in found[0, : rows * width]]
 

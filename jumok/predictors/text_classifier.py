@@ -12,7 +12,7 @@ from typing import overload
 import torch
 from torch import Tensor
 
-from jumok.cache import cache_key, cached_folder
+from jumok.cache import cache_key, cached_folder, damaged_entry
 from jumok.config import LabelledFile
 from jumok.data.text.labelled import LabelStore
 from jumok.data.text.sources import tidy
@@ -29,6 +29,7 @@ from jumok.predictors.classifier import Classifier, Verdict, ranked_verdict
 from jumok.predictors.explaining import Look, ablation_of, weighed
 from jumok.predictors.explanation import Explanation, HeadWorth
 from jumok.predictors.read_text import TextRow
+from jumok.reading import is_kind, read_json, words_for_value
 from jumok.tasks.base import Scores
 from jumok.tasks.examples import MARKS, make_row, pad_rows
 from jumok.tasks.text_classification import TextClassification
@@ -239,8 +240,11 @@ class TextClassifier(Classifier[TextClassification, Model[LabelBatch], LabelStor
             (folder / "accuracy.json").write_text(json.dumps(accuracy), encoding="utf-8")
 
         key = cache_key("ngrams", self.task.fingerprint, store.fingerprint)
-        accuracy: float = json.loads((cached_folder(key, build) / "accuracy.json").read_text(encoding="utf-8"))
-        return accuracy
+        kept = cached_folder(key, build) / "accuracy.json"
+        accuracy = read_json(kept, damaged_entry)
+        if not is_kind(accuracy, float):
+            raise damaged_entry(str(kept), f"it holds {words_for_value(accuracy)}")
+        return float(accuracy)
 
 
 def _split_at_tab(text: str) -> tuple[str, str]:

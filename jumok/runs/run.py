@@ -4,7 +4,6 @@ RUN/run.json (format, data folders) · recipe.toml · one .json per tokenizer ·
 """
 
 import fcntl
-import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -28,8 +27,24 @@ from jumok.config.recipe import (
 from jumok.data.text.tokenizer import Tokenizer
 from jumok.errors import ConfigError, RunError
 from jumok.json_text import json_text
+from jumok.reading import check_entries, read_object, read_text
 from jumok.runs.formats import FORMAT, READABLE, upgrade_recipe
 from jumok.writing import ANOTHER_OUT, Draft, explained, put_on_disk, whole_file
+
+FACTS = {  # what run.json says, and the kind of each entry
+    "format": int,
+    "tokenizers": list[str],
+    "recipe_ends": bool,
+    "data_folders": list[str],
+    "code_folders": list[str],
+    "workers": int,
+    "threads": int,
+    "engine": str,
+    "exported": str,
+    "limit": int,
+    "parameters": int,
+}
+MOST_PROCESSES = 4096  # that a run may have been shared among
 
 
 @dataclass(frozen=True)
@@ -71,21 +86,22 @@ class Run:
         folder = Path(folder)
         if not folder.is_dir():
             raise RunError(f"there is no run folder {folder}; jumok train RECIPE --out {folder} makes one")
-        try:
-            facts = json.loads((folder / "run.json").read_text(encoding="utf-8"))
-            version = facts["format"]
-        except FileNotFoundError:
-            raise RunError(f"{folder} is not a run: it has no run.json; jumok train writes it") from None
-        except (OSError, ValueError, KeyError, TypeError):
-            raise RunError(f"{folder / 'run.json'} is damaged; copy the run again, or train it anew") from None
+        if not (folder / "run.json").exists():
+            raise RunError(f"{folder} is not a run: it has no run.json; jumok train writes it")
+        facts = read_object(folder / "run.json", _damaged, {"format": int | str}, needed=["format"])
+        version = facts["format"]
         if version not in READABLE:
             raise RunError(
                 f"{folder} has run format {version}, this jumok ({__version__}) reads formats "
                 f"{' and '.join(map(str, READABLE))}; use a matching version of jumok"
             )
+        try:
+            _check_facts(facts)
+        except ValueError as error:
+            raise _damaged(str(folder / "run.json"), str(error)) from None
         if not (folder / "recipe.toml").is_file():
             raise RunError(f"{folder / 'recipe.toml'} is missing; copy the run again, or train it anew")
-        if facts.get("recipe_ends") and LAST_LINE not in (folder / "recipe.toml").read_text(encoding="utf-8"):
+        if facts.get("recipe_ends") and LAST_LINE not in read_text(folder / "recipe.toml", _damaged):
             raise RunError(f"{folder / 'recipe.toml'} was cut off: its last line is missing; copy the run again")
         raw = parse_toml(folder / "recipe.toml")
         code = [*map(Path, facts.get("code_folders", [])), Path.cwd()]
@@ -105,7 +121,7 @@ class Run:
     def tokenizers(self) -> dict[str, Tokenizer]:
         """The run's tokenizers by name."""
         names = self.facts.get("tokenizers", ["source", "target"])  # runs of the first days were all translators
-        return {name: Tokenizer.load(self.folder / f"{name}.json") for name in names}
+        return _Tokenizers(self.folder, {name: Tokenizer.load(self.folder / f"{name}.json") for name in names})
 
     @property
     def data_folders(self) -> list[Path]:
@@ -114,6 +130,31 @@ class Run:
         if moved := os.environ.get("JUMOK_DATA"):
             folders += [Path(moved) / self.recipe.data.folder, Path(moved)]
         return folders
+
+
+def _check_facts(facts: Mapping[str, Any]) -> None:
+    """Raise a ValueError where entries of run.json are missing or of another kind."""
+    with_engine = ["exported", "limit", "parameters"] if facts.get("engine") else []
+    with_workers = ["threads"] if "workers" in facts else []
+    check_entries(facts, FACTS, needed=["data_folders", *with_engine, *with_workers])
+    for name in ("workers", "threads"):
+        if not 1 <= facts.get(name, 1) <= MOST_PROCESSES:
+            raise ValueError(f"'{name}' is {facts[name]}; a number from 1 to {MOST_PROCESSES} is needed")
+
+
+class _Tokenizers(dict[str, Tokenizer]):
+    """Tokenizers by name; one that a task asks for and run.json does not name is told."""
+
+    def __init__(self, folder: Path, found: Mapping[str, Tokenizer]) -> None:
+        super().__init__(found)
+        self.folder = folder
+
+    def __missing__(self, name: str) -> Tokenizer:
+        raise _damaged(str(self.folder / "run.json"), f"it names no tokenizer '{name}'")
+
+
+def _damaged(place: str, why: str) -> RunError:
+    return RunError(f"{place} is damaged ({why}); copy the run again, or train it anew")
 
 
 def load_recipe(recipe: RecipeSource, overrides: Overrides = ()) -> Recipe:

@@ -12,6 +12,8 @@ from typing import Any, Self
 
 import numpy as np
 
+from jumok.arrays import read_npz
+from jumok.cache import damaged_entry
 from jumok.data.text.pair_store import PairStore
 from jumok.data.text.tokenizer import END, UNKNOWN
 from jumok.tasks.pairs import Ids
@@ -41,8 +43,11 @@ class Shortlist:
     @classmethod
     def load(cls, folder: Path) -> Self:
         """Read what was saved."""
-        with np.load(folder / "shortlist.npz") as tables:
-            return cls(tables["partners"], tables["common"])
+        tables = read_npz(folder / "shortlist.npz", damaged_entry)
+        shapes = {name: table.ndim for name, table in tables.items() if table.dtype == np.int64}
+        if shapes != {"partners": 2, "common": 1}:
+            raise damaged_entry(str(folder / "shortlist.npz"), "it holds other tables")
+        return cls(tables["partners"], tables["common"])
 
 
 def learn(

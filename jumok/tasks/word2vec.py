@@ -22,7 +22,7 @@ def load_word2vec(path: Path, vocabulary: Mapping[str, int], table: nn.Embedding
     try:
         with path.open(encoding="utf-8") as file:
             head = file.readline().split()
-            if len(head) != 2 or not all(part.isdigit() for part in head):
+            if len(head) != 2 or not all(part.isdecimal() and len(part) < 10 for part in head):
                 raise DataError(
                     f"{path}: the first line must be 'words width', as word2vec writes it, not {' '.join(head)[:60]!r}"
                 )
@@ -49,6 +49,8 @@ def load_word2vec(path: Path, vocabulary: Mapping[str, int], table: nn.Embedding
         raise DataError(f"{path} cannot be read: {error.strerror}") from None
     if found:
         rows = torch.tensor(list(found.values()))
+        if not rows.isfinite().all():
+            raise DataError(f"{path} has vectors of NaN, or of numbers beyond all bounds; make it again")
         rows *= table.weight.std() / rows.std().clamp(min=1e-8)
         table.weight[torch.tensor(list(found))] = rows
     return len(found)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 LANGUAGES = {"en": "English", "ko": "한국어"}
 CATALOGUES = ("help", "messages", "page")  # the files of a language: the command line's help, what is printed, pages
 ENTRY = re.compile(r'^msgid ((?:".*"\n)+)msgstr ((?:".*"(?:\n|\Z))+)', re.MULTILINE)
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 VARIABLES = ("JUMOK_LANG", "LC_ALL", "LC_MESSAGES", "LANG")  # the first that is set says the language
 
 
@@ -58,6 +59,11 @@ def localized(text: str, spoken: str = "") -> str:
     """Return a finished English text in the language that is spoken; what no catalogue has stays English."""
     spoken = spoken or language()
     return text if spoken == "en" else phrasebook(spoken).render(text)
+
+
+def visible(text: str) -> str:
+    r"""Return text with its control characters spelt out, "\\x1b": a terminal would obey them. Lines and tabs stay."""
+    return text if text.isprintable() else CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
 
 
 def localized_word(word: str) -> str:

@@ -65,12 +65,17 @@ class WeightAverage:
         }
 
     def load_state_tensors(self, tensors: dict[str, Tensor]) -> None:
-        """Put back what state_tensors returned."""
+        """Put back what state_tensors returned; what does not fit the model is a ValueError."""
         snapshots: dict[int, dict[str, Tensor]] = {}
         for key, value in tensors.items():
             number, _, name = key.partition(".")
-            snapshots.setdefault(int(number), {})[name] = value
+            snapshots.setdefault(int(number) if number.isdecimal() else -1, {})[name] = value
         own = list(self.model.named_parameters())
+        shapes = {name: parameter.shape for name, parameter in own}
+        for snapshot in snapshots.values():
+            odd = sorted(shapes.keys() ^ snapshot.keys()) or [n for n in shapes if shapes[n] != snapshot[n].shape]
+            if odd:
+                raise ValueError(f"averages do not fit the model: {', '.join(odd[:5])}")
         self.snapshots = [
             {name: snapshots[number][name].to(parameter.device) for name, parameter in own}
             for number in sorted(snapshots)

@@ -18,6 +18,7 @@ from typing import Any
 from torch import Tensor
 
 from jumok.errors import RunError
+from jumok.reading import read_object
 from jumok.tensor_file import WRONG_CHECKSUM, DamagedFileError, read_tensors, write_tensors
 from jumok.writing import FULL, RESUME, explained, put_on_disk, reason
 
@@ -147,13 +148,10 @@ def _read_training(folder: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """Return the tensors and facts of a checkpoint's state of training."""
     tensors = _read(folder / "training.safetensors")
     path = folder / STATE
-    try:
-        facts: dict[str, Any] = json.loads(path.read_bytes())
-    except OSError as error:
-        raise DamagedFileError(_unreadable(path, error)) from None
-    except (ValueError, RecursionError):
-        raise DamagedFileError(f"{path} is damaged (it is no JSON; was it cut off while copying?)") from None
-    if not isinstance(facts, dict) or facts.pop(CHECKSUM, None) not in (None, _checksum(facts)):
+    if not path.exists():
+        raise DamagedFileError(f"{path} is missing")
+    facts = read_object(path, lambda place, why: DamagedFileError(f"{place} is damaged ({why})"))
+    if facts.pop(CHECKSUM, None) not in (None, _checksum(facts)):
         raise DamagedFileError(f"{path} is damaged ({WRONG_CHECKSUM})")
     return tensors, facts
 

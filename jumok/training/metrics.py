@@ -1,11 +1,10 @@
 """metrics.jsonl: what a run logs, one JSON object per line; a resumed run forgets what came after its checkpoint."""
 
-import json
-import math
 from pathlib import Path
 from typing import Any
 
 from jumok.json_text import json_text
+from jumok.reading import is_kind, read_log
 from jumok.writing import RESUME, explained, put_on_disk, whole_file
 
 
@@ -28,15 +27,6 @@ class Metrics:
 
     def forget_after(self, step: int) -> None:
         """Remove the rows of later steps."""
-        text = self.path.read_text(encoding="utf-8", errors="replace") if self.path.exists() else ""
+        kept = [line for line, row in read_log(self.path) if is_kind(row.get("step"), int) and row["step"] <= step]
         with whole_file(self.path, durable=True) as part:
-            rows = (f"{row}\n" for row in text.split("\n") if _step_of(row) <= step)
-            part.write_text("".join(rows), encoding="utf-8")
-
-
-def _step_of(row: str) -> float:
-    """Return the step of a row; a row cut off by a kill counts as the future."""
-    try:
-        return float(json.loads(row)["step"])
-    except (ValueError, KeyError, TypeError):
-        return math.inf
+            part.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")

@@ -13,6 +13,7 @@ from jumok.config import TrainingConfig
 from jumok.nn.model import Model, OwnRate
 from jumok.training.muon import Muon, layer_matrices
 
+STATES = ({"step", "exp_avg", "exp_avg_sq"}, {"step", "average"})  # of Adam, and of a matrix of Muon's
 KINDS: dict[str, type[Adam]] = {"adam": Adam, "adamw": AdamW, "muon": Muon}
 
 
@@ -56,12 +57,20 @@ def optimizer_tensors(optimizer: Adam) -> dict[str, Tensor]:
 
 
 def load_optimizer_tensors(optimizer: Adam, tensors: dict[str, Tensor]) -> None:
-    """Put back what optimizer_tensors returned."""
+    """Put back what optimizer_tensors returned; what does not fit the parameters is a ValueError."""
     parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
     state: dict[int, dict[str, Tensor]] = {}
     for key, value in tensors.items():
         number, _, name = key.partition(".")
-        state.setdefault(int(number), {})[name] = _laid_out(value, like=parameters[int(number)])
+        if not (number.isdecimal() and int(number) < len(parameters)):
+            raise ValueError(f"the optimizer has a tensor '{key}', which belongs to no parameter")
+        parameter = parameters[int(number)]
+        if value.shape != (() if name == "step" else parameter.shape):
+            raise ValueError(f"the optimizer's tensor '{key}' has the shape {tuple(value.shape)}")
+        state.setdefault(int(number), {})[name] = _laid_out(value, like=parameter)
+    for place, entries in state.items():
+        if entries.keys() not in STATES:
+            raise ValueError(f"the optimizer's tensors of parameter {place} are {', '.join(sorted(entries))}")
     optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
 
 

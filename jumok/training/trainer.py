@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import FrameType
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, get_type_hints
 
 import torch
 from torch import Tensor
@@ -22,6 +22,7 @@ from torch import Tensor
 from jumok.config import TrainingConfig
 from jumok.data.stream import Stream
 from jumok.errors import RunError, TrainingError
+from jumok.reading import check_entries
 from jumok.tasks.base import BatchT, ModelT, Pending, Task
 from jumok.training.average import WeightAverage, load_tensors, model_tensors
 from jumok.training.callbacks import EvaluationReport, OnEvaluation, OnStep, StepReport
@@ -51,6 +52,17 @@ class TrainingState:
     waited: int = 0  # evaluations since the best
     finished: bool = False
     window: dict[str, float] = field(default_factory=dict)  # sums since the last line of the log
+
+    @classmethod
+    def of(cls, facts: dict[str, Any]) -> "TrainingState":
+        """Return what asdict has made a dict of; a ValueError says what is wrong with it."""
+        kinds = get_type_hints(cls)
+        if facts.keys() - kinds.keys():
+            raise ValueError(f"it has a '{min(facts.keys() - kinds.keys())}', which no run has")
+        check_entries(facts, kinds)
+        if min(facts["step"], facts["epoch"], facts["index"]) < 0:
+            raise ValueError("its step, its epoch or its index is below 0")
+        return cls(**facts)
 
 
 class Trainer(Generic[ModelT, BatchT]):
@@ -108,26 +120,40 @@ class Trainer(Generic[ModelT, BatchT]):
     def resume(self) -> None:
         """Take up the newest checkpoint and forget lines of the log that came after it."""
         tensors, facts = self.checkpoints.load_training(self.reporter.note)
-        groups: dict[str, dict[str, Tensor]] = {"model": {}, "optimizer": {}, "average": {}, "random": {}}
-        for key, value in tensors.items():
-            group, _, name = key.partition("/")
-            groups[group][name] = value
         try:
-            load_tensors(self.model, groups["model"])
+            self._restore(tensors)
         except ValueError as error:
             raise RunError(
                 f"{self.run_folder}: {error}; recipe.toml and the checkpoint do not belong together"
             ) from None
-        load_optimizer_tensors(self.one_step.optimizer, groups["optimizer"])
-        self.average.load_state_tensors(groups["average"])
-        torch.set_rng_state(groups["random"]["cpu"])
-        if "cuda" in groups["random"] and self.device.type == "cuda":
-            torch.cuda.set_rng_state(groups["random"]["cuda"], self.device)
-        self.state = TrainingState(**facts)
+        try:
+            self.state = TrainingState.of(facts)
+        except ValueError as error:
+            raise RunError(
+                f"{self.run_folder / 'last' / 'training.json'} is damaged ({error}); copy the run again, or train it anew"
+            ) from None
         if self.state.step == self.state.best_step:
             self.checkpoints.mark_best(self.state.step)
         self.batches.seek(self.state.epoch, self.state.index)
         self.metrics.forget_after(self.state.step)
+
+    def _restore(self, tensors: dict[str, Tensor]) -> None:
+        """Put back what a checkpoint holds for going on; a ValueError says what does not fit."""
+        groups: dict[str, dict[str, Tensor]] = {"model": {}, "optimizer": {}, "average": {}, "random": {}}
+        for key, value in tensors.items():
+            group, _, name = key.partition("/")
+            if group not in groups:
+                raise ValueError(f"training.safetensors has a tensor '{key}', which no run has")
+            groups[group][name] = value
+        load_tensors(self.model, groups["model"])
+        load_optimizer_tensors(self.one_step.optimizer, groups["optimizer"])
+        self.average.load_state_tensors(groups["average"])
+        try:
+            torch.set_rng_state(groups["random"]["cpu"])
+            if "cuda" in groups["random"] and self.device.type == "cuda":
+                torch.cuda.set_rng_state(groups["random"]["cuda"], self.device)
+        except (KeyError, TypeError, RuntimeError):
+            raise ValueError("training.safetensors has no random state that fits") from None
 
     @property
     def _over(self) -> bool:

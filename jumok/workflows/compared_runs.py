@@ -3,14 +3,18 @@
 a run's folder → ComparedRun, which a row of each comparison begins with; SideBySide → JSON
 """
 
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from jumok.errors import RunError
+from jumok.reading import is_kind, read_log, read_object
+
 Progress = Callable[[str, int, int], None]  # told the run, what is done since the last call, and all
+
+TOLD = {"step": int, "seconds": float, "target_tokens": int}  # of rows that say how far a run was; evaluations do not
 
 
 @dataclass(frozen=True)
@@ -46,24 +50,18 @@ def advance_of(progress: Progress, name: str, total: int) -> Callable[[int], Non
 
 def training_time(folder: Path, checkpoint: str = "best") -> tuple[float | None, float | None]:
     """Return a run's seconds in training and target tokens per second: of all of it, or up to checkpoint step-N."""
-    step = re.fullmatch(r"step-(\d+)", checkpoint)
-    lines: list[str] = []
-    for path in (folder / "metrics.jsonl", folder / (checkpoint if step else "last") / "training.json"):
-        if path.is_file():
-            text = path.read_text(encoding="utf-8", errors="replace")
-            lines += [text] if path.suffix == ".json" else text.splitlines()
-    rows = [row for row in map(_row, lines) if not step or row.get("step", 0) <= int(step[1])]
-    rows = [row for row in rows if row.get("seconds") and "target_tokens" in row]  # rows of evaluations have no tokens
-    if not rows:
+    step = re.fullmatch(r"step-(\d{1,18})", checkpoint)
+    rows = [row for _, row in read_log(folder / "metrics.jsonl")]
+    state = folder / (checkpoint if step else "last") / "training.json"
+    if state.is_file():
+        rows.append(read_object(state, _damaged))
+    told = [row for row in rows if row.keys() >= TOLD.keys() and all(is_kind(row[key], TOLD[key]) for key in TOLD)]
+    told = [row for row in told if row["seconds"] > 0 and (not step or row["step"] <= int(step[1]))]
+    if not told:
         return None, None
-    last = max(rows, key=lambda row: (row["step"], row["seconds"]))
+    last = max(told, key=lambda row: (row["step"], row["seconds"]))
     return float(last["seconds"]), last["target_tokens"] / last["seconds"]
 
 
-def _row(line: str) -> dict[str, Any]:
-    """Return a line of the log; one that a kill cut off is empty."""
-    try:
-        row = json.loads(line)
-    except ValueError:
-        return {}
-    return row if isinstance(row, dict) else {}
+def _damaged(place: str, why: str) -> RunError:
+    return RunError(f"{place} is damaged ({why}); copy the run again, or train it anew")

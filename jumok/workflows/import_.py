@@ -32,8 +32,9 @@ def import_model(folder: str | Path, run: str | Path) -> tuple[AnyPredictor, lis
     own = model_tensors(model)
     with torch.no_grad():
         for name, value in found.weights.items():
-            if own[name].shape != value.shape:
-                raise RunError(f"{folder}: {name} has shape {tuple(value.shape)}, not {tuple(own[name].shape)}")
+            wanted = own[name].shape if name in own else ()
+            if wanted != value.shape:
+                raise RunError(f"{folder}: {name} has shape {tuple(value.shape)}, not {tuple(wanted)}")
             own[name].copy_(value)
     with whole_folder(target) as fresh:
         Run.create(fresh, recipe, tokenizers=found.tokenizers, facts={"data_folders": [], "imported": str(folder)})

@@ -246,6 +246,12 @@ def weightless(name: str) -> Change:
     return change
 
 
+def weighing(name: str, value: torch.Tensor) -> Change:
+    return lambda folder: save_file(
+        load_file(folder / "model.safetensors") | {name: value}, folder / "model.safetensors"
+    )
+
+
 @pytest.mark.parametrize(
     ("kind", "change", "message"),
     [
@@ -268,14 +274,36 @@ def weightless(name: str) -> Change:
         ("bert", weightless("bert.encoder.layer.1.attention.self.key.bias"),
          "{folder} is no whole bert: 'encoder.layer.1.attention.self.key.bias' is in none of its files; save it again"),
         ("gpt2", without("config.json"), "{folder}/config.json is missing; a folder that save_pretrained wrote is needed"),
-        ("gpt2", holding("config.json", b"[]"), "{folder}/config.json holds no JSON object; copy it again"),
-        ("gpt2", holding("config.json", b"{"), "{folder}/config.json cannot be read (Expecting property name"),
+        ("gpt2", holding("config.json", b"[]"), "{folder}/config.json cannot be read (it holds a list; a JSON object is needed); copy it again"),
+        ("gpt2", holding("config.json", b"{"), "{folder}/config.json cannot be read (column 2: Expecting property name"),
         ("gpt2", without("model.safetensors"), "{folder} has neither model.safetensors nor pytorch_model.bin"),
         ("gpt2", holding("model.safetensors", b"cut"), "the weights in {folder} cannot be read ("),
         ("gpt2", without("tokenizer.json"), "{folder} has no tokenizer.json, and its vocabulary files cannot be read ("),
         ("bert", without("tokenizer.json"), "{folder} has no tokenizer.json, and its vocabulary files cannot be read ("),
         ("gpt2", holding("tokenizer.json", b"{}"), "{folder} is no whole gpt2: 'model' is in none of its files; save it again"),
         ("gpt2", holding("tokenizer.json", b"["), "{folder}/tokenizer.json cannot be read ("),
+        ("gpt2", configured(n_layer="2"),
+         "{folder}/config.json cannot be read ('n_layer' is \"2\"; a whole number is needed); copy it again"),
+        ("gpt2", configured(layer_norm_epsilon=[]),
+         "{folder}/config.json cannot be read ('layer_norm_epsilon' is a list; a number is needed); copy it again"),
+        ("gpt2", configured(model_type=["gpt2"]),
+         "{folder}/config.json cannot be read ('model_type' is a list; a text is needed); copy it again"),
+        ("judge", configured(id2label=["no"]),
+         "{folder}/config.json cannot be read ('id2label' is a list; a JSON object or null is needed); copy it again"),
+        ("gpt2", holding("config.json", b"[" * 9999),
+         "{folder}/config.json cannot be read (tables and lists stand more than 100 deep inside each other); copy it again"),
+        ("gpt2", holding("tokenizer.json", b'{"model": []}'),
+         "{folder}/tokenizer.json cannot be read ('model' is a list; a JSON object is needed); copy it again"),
+        ("gpt2", holding("tokenizer.json", b'{"model": {"vocab": {"a": "b"}}}'),
+         "{folder}/tokenizer.json cannot be read ('vocab' is a JSON object; a JSON object of whole numbers is needed); copy it again"),
+        ("gpt2", holding("tokenizer.json", b'{"model": {"vocab": {}}, "added_tokens": [{"id": 1}]}'),
+         "{folder}/tokenizer.json cannot be read (it has no 'content'); copy it again"),
+        ("gpt2", holding("model.safetensors.index.json", b'{"weight_map": {"a": 1}}'),
+         "{folder}/model.safetensors.index.json cannot be read ("),
+        ("gpt2", weighing("transformer.wpe.weight", torch.full((PLACES, WIDTH), torch.nan)),
+         "the weights in {folder} cannot be read (transformer.wpe.weight holds NaN, or numbers beyond all bounds); copy them again"),
+        ("bert", weighing("bert.encoder.layer.1.attention.self.key.weight", torch.zeros(3)),
+         "{folder}: config.json, weights and tokenizer do not belong together ("),
     ],
 )  # fmt: skip
 def test_a_folder_that_cannot_be_brought_in(request, tmp_path, kind, change, message):
@@ -328,3 +356,12 @@ def test_a_disk_that_is_too_small_for_the_weights_keeps_nothing(gpt2, tmp_path, 
     (tmp_path / "run").mkdir()
     assert jumok("import", gpt2, tmp_path / "run").code == 0
     assert jumok("generate", tmp_path / "run", "a", "--max-length", "3").code == 0
+
+
+def test_names_of_classes_do_not_command_the_terminal(judge, tmp_path):
+    folder = shutil.copytree(judge, tmp_path / "model")
+    configured(id2label={"0": "no", "1": "[red]\x1b[31mper\x07haps\x9b1m", "2": "yes"})(folder)
+    assert jumok("import", folder, tmp_path / "run").code == 0
+    done = jumok("classify", tmp_path / "run", "the fox")
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith("[red]\\x1b[31mper\\x07haps\\x9b1m\t")

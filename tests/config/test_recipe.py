@@ -96,7 +96,20 @@ def test_broken_files_and_unknown_names_are_told_apart(tmp_path):
     with pytest.raises(ConfigError, match="is not valid TOML"):
         load_recipe(path)
     path.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(ConfigError, match="not a text file"):
+    with pytest.raises(
+        ConfigError, match=r"broken\.toml is not valid TOML: it is in UTF-16; UTF-8 is needed; mend that place"
+    ):
+        load_recipe(path)
+    path.write_bytes(b"task = 'a'\n# caf\xe9\n")
+    with pytest.raises(
+        ConfigError, match=r"is not valid TOML: line 2 is not UTF-8: it holds the byte 0xE9; mend that place"
+    ):
+        load_recipe(path)
+    path.write_text("model = " + "{ a = " * 900, encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"is not valid TOML: tables and lists stand more than 100 deep"):
+        load_recipe(path)
+    path.write_text(f"[training]\nsteps = {'1' * 5000}", encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"is not valid TOML: a whole number has 5,000 digits"):
         load_recipe(path)
     with pytest.raises(ConfigError, match="there is no recipe file"):
         load_recipe(tmp_path / "none.toml")
@@ -119,3 +132,27 @@ def test_differences_allow_more_steps_and_other_intervals_only(recipe):
     assert differences(saved, load_recipe(recipe, ["training.steps=50"])) == ["training.steps: 100 in the run, 50 now"]
     assert differences(saved, load_recipe(recipe, ["model.dropout=0.5"])) == ["model.dropout: 0.3 in the run, 0.5 now"]
     assert differences(saved.with_sizes(source_vocabulary=5, target_vocabulary=7), saved) == []
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        (f"training.steps={'1' * 5000}",
+         "--set training.steps is given what no recipe can hold (a whole number has 5,000 digits); give another value"),
+        (f"model.width={'[' * 150}{']' * 150}",
+         "--set model.width is given what no recipe can hold (tables and lists stand more than 100 deep inside each other); give another value"),
+        ("model.preset=[]", "model.preset = []: must be text in quotes"),
+        ("training.learning_rate=inf", "training.learning_rate = inf: input should be a finite number"),
+        ("data.deviation=[0.0]", "data.deviation.0 = 0.0: must be above 0.0"),
+        ("data.mean=[0.5, 0.5]", "data.mean has 2 numbers and an image 3 channels; give one for each channel"),
+    ],
+)  # fmt: skip
+def test_values_that_no_recipe_can_hold(override, message):
+    with pytest.raises(ConfigError) as told:
+        load_recipe("shapes-vit", [override, "data.channels=3"])
+    assert str(told.value).removeprefix("shapes-vit.toml: ") == message
+
+
+def test_a_key_of_ten_thousand_parts_is_refused():
+    with pytest.raises(ConfigError, match=r"must look like section\.key=value"):
+        load_recipe("shapes-vit", [".".join(["a"] * 10_000) + "=1"])

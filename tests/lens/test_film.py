@@ -6,13 +6,15 @@ from dataclasses import replace
 import pytest
 import torch
 from lens.test_html import read
+from safetensors import safe_open
+from safetensors.torch import save_file
 
 from jumok.errors import DataError, RunError
 from jumok.inspection.data_url import as_data_url
 from jumok.inspection.film import Frame, Shot
 from jumok.inspection.labels import cell_labels
 from jumok.inspection.record import AttentionMap
-from jumok.lens.film import film_folder, forget_frames, load_film, save_frame
+from jumok.lens.film import ANSWERS, HEAD, film_folder, forget_frames, load_film, save_frame
 from jumok.lens.film_page import FOOTERS, make_film_page
 
 
@@ -24,7 +26,7 @@ def make_frame(step, words=("▁b", "[END]")):
         AttentionMap(f"decoder.{layer}.cross", "cross", layer, torch.randn(3, len(words), 5, generator=generator).softmax(dim=-1), words, keys)
         for layer in range(2)
     ]  # fmt: skip
-    return Frame(step, (Shot("한국 e", "b", f"at {step}", tuple(maps), (0, 0, 1, 2, 3), (0, 1)),))
+    return Frame(step, (Shot("한국 e", "b", f"at {step}", tuple(maps), (0, 0, 1, 2, 3), tuple(range(len(words)))),))
 
 
 def test_frames_come_back_by_step_as_they_were_kept(tmp_path):
@@ -71,6 +73,51 @@ def test_a_damaged_frame_is_told_and_no_film_is_none(tmp_path):
     path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(DataError, match=r"step-3\.safetensors is no whole frame of a film \(.*copy the run again, or remove the file"):  # fmt: skip
         load_film(tmp_path)
+
+
+def test_lines_of_the_log_that_are_damaged_are_skipped(tmp_path):
+    save_frame(make_frame(5), tmp_path)
+    lines = [
+        b'{"step": 5, "evaluation": {"loss": 2.0}}', b'{"step": 6, "evaluation": {"loss": "\xff"}}',
+        b'{"step": 7, "evaluation": {"loss": "low"}}', b'{"step": "8", "evaluation": {"loss": 1.0}}', b"[" * 5000,
+        b'{"step": 9, "evaluation": [1]}', b'{"step": ' + b"1" * 5000 + b"}", b'{"step": 10, "evaluation": {"loss": null}}',
+    ]  # fmt: skip
+    (tmp_path / "metrics.jsonl").write_bytes(b"\n".join(lines))
+    scores = load_film(tmp_path).scores
+    assert scores[5] == {"loss": 2.0}
+    assert scores.keys() == {5, 10}
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"queries": ["a"]}, "probe 1 has weights of shape (3, 2, 5)"),
+        ({"keys": "abcde"}, "'keys' is \"abcde\"; a list of texts is needed"),
+        ({"maps": []}, "probe 1 has no maps"),
+        ({"maps": [{"path": "a", "kind": "cross", "layer": "0"}]}, "'layer' is \"0\"; a whole number is needed"),
+        ({"source_words": [0, 1, 2, 3, 99]}, "probe 1 has 5 numbers of words for 5 tokens"),
+        ({"source_words": [0]}, "probe 1 has 1 numbers of words for 5 tokens"),
+        ({"answer_is": "opera"}, "probe 1 is answered by a 'opera'"),
+        ({"sides": ["one"]}, "probe 1 is answered by a 'translation'"),
+        ({"image": "data:image/png;base64,AAAA"}, "an image cannot be read: "),
+        ({"image": 7}, "'image' is 7; a text is needed"),
+        ({"source": None}, "'source' is null; a text is needed"),
+    ],
+)
+def test_a_frame_whose_head_is_wrong_is_told(tmp_path, changes, why):
+    save_frame(make_frame(3), tmp_path)
+    path = film_folder(tmp_path) / "step-3.safetensors"
+    with safe_open(path, framework="pt") as file:
+        head, tensors = json.loads(file.metadata()[HEAD]), {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    head["shots"][0] |= changes
+    save_file(tensors, path, metadata={HEAD: json.dumps(head)})
+    with pytest.raises(DataError) as told:
+        load_film(tmp_path)
+    assert f"step-3.safetensors is no whole frame of a film ({why}" in str(told.value)
+
+
+def test_every_kind_of_answer_has_its_footer():
+    assert set(ANSWERS) == FOOTERS.keys()
 
 
 def test_a_frame_that_cannot_be_written_says_how_to_go_on(tmp_path):

@@ -101,13 +101,47 @@ def test_another_format_is_refused_in_a_sentence(run):
 @pytest.mark.parametrize("content", ["", "{", "[1, 2]", "3", "null", '{"jumok": "0.1"}', "\x00\x01"])
 def test_a_damaged_run_json_is_told(content, run):
     (run / "run.json").write_text(content)
-    with pytest.raises(RunError, match=r"run\.json is damaged; copy the run again, or train it anew"):
+    with pytest.raises(RunError, match=r"run\.json is damaged \(.+\); copy the run again, or train it anew"):
         api.load(run)
 
 
 def test_run_json_of_arbitrary_bytes_is_told(run):
     (run / "run.json").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(RunError, match=r"run\.json is damaged"):
+        api.load(run)
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"data_folders": None}, "it has no 'data_folders'"),
+        ({"data_folders": "here"}, "'data_folders' is \"here\"; a list of texts is needed"),
+        ({"data_folders": [1]}, "'data_folders' is a list; a list of texts is needed"),
+        ({"tokenizers": {"source": 1}}, "'tokenizers' is a JSON object; a list of texts is needed"),
+        ({"tokenizers": ["target"]}, "it names no tokenizer 'source'"),
+        ({"format": None}, "it has no 'format'"),
+        ({"format": [2]}, "'format' is a list; a whole number or a text is needed"),
+        ({"workers": "2"}, "'workers' is \"2\"; a whole number is needed"),
+        ({"workers": 10**6}, "'workers' is 1000000; a number from 1 to 4096 is needed"),
+        ({"threads": None}, "it has no 'threads'"),
+        ({"engine": "ctranslate2"}, "it has no 'exported'"),
+        ({"code_folders": 3}, "'code_folders' is 3; a list of texts is needed"),
+        ({"more": [[], 10**400]}, "a whole number has 401 digits"),
+    ],
+)
+def test_entries_of_run_json_that_are_wrong_or_missing_are_named(changes, why, run):
+    facts = json.loads((run / "run.json").read_text()) | changes
+    (run / "run.json").write_text(json.dumps({name: value for name, value in facts.items() if value is not None}))
+    with pytest.raises(RunError) as told:
+        api.load(run)
+    assert str(told.value) == f"{run}/run.json is damaged ({why}); copy the run again, or train it anew"
+
+
+def test_a_recipe_of_a_run_that_is_no_utf_8_is_told(run):
+    (run / "recipe.toml").write_bytes(b"# caf\xe9\n" + (run / "recipe.toml").read_bytes())
+    with pytest.raises(
+        RunError, match=r"recipe\.toml is damaged \(line 1 is not UTF-8: it holds the byte 0xE9\); copy the"
+    ):
         api.load(run)
 
 

@@ -126,3 +126,14 @@ def test_weights_that_do_not_fit_are_named():
     del tensors["0.weight"]
     with pytest.raises(ValueError, match=r"0\.weight"):
         load_tensors(model, tensors)
+
+
+def test_averages_whose_tensors_are_renamed_are_refused():
+    _, average = make(average="ema")
+    average.update(1)
+    tensors = average.state_tensors()
+    average.load_state_tensors(tensors)
+    name = next(iter(tensors))
+    for wrong in ("0.other", "x", "7." + name.partition(".")[2]):
+        with pytest.raises(ValueError, match="averages do not fit the model: "):
+            average.load_state_tensors({wrong if key == name else key: value for key, value in tensors.items()})

@@ -1,5 +1,7 @@
 """The optimizer's state as named tensors: what was saved and loaded goes on as if nothing had happened."""
 
+import re
+
 import pytest
 import torch
 from torch import nn
@@ -38,3 +40,22 @@ def test_a_loaded_state_goes_on_exactly_whatever_the_order_in_memory(kind):
     assert again[0].weight.is_contiguous(memory_format=torch.channels_last)
     for one, two in zip(module.parameters(), again.parameters(), strict=True):
         assert torch.equal(one, two)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ("1.exp_avg", "1.exp_avgg", "the optimizer's tensors of parameter 1 are exp_avg_sq, exp_avgg, step"),
+        ("1.exp_avg", "99.exp_avg", "the optimizer has a tensor '99.exp_avg', which belongs to no parameter"),
+        ("1.exp_avg", "x", "the optimizer has a tensor 'x', which belongs to no parameter"),
+        ("1.exp_avg", "3.average", "the optimizer's tensor '3.average' has the shape (4, 4)"),
+        ("1.exp_avg", "", "the optimizer has a tensor '', which belongs to no parameter"),
+    ],
+)
+def test_a_state_whose_tensors_are_renamed_is_refused(old, new, why):
+    module = convolution()
+    optimizer = make_optimizer(module, TrainingConfig(optimizer="adam"))
+    step(module, optimizer, 1)
+    tensors = {new if name == old else name: value for name, value in optimizer_tensors(optimizer).items()}
+    with pytest.raises(ValueError, match=re.escape(why)):
+        load_optimizer_tensors(make_optimizer(convolution(), TrainingConfig(optimizer="adam")), tensors)

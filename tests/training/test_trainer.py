@@ -328,3 +328,40 @@ def test_an_optimizer_put_back_goes_on_alike(kind, toy):
         step(model, optimizer)
     for ours, theirs in zip(models[0].parameters(), models[1].parameters(), strict=True):
         assert ours.equal(theirs)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda tensors, facts: facts.update(stepp=facts.pop("step")),
+         "{run}/last/training.json is damaged (it has a 'stepp', which no run has); copy the run again, or train it anew"),
+        (lambda tensors, facts: facts.pop("epoch"),
+         "{run}/last/training.json is damaged (it has no 'epoch'); copy the run again, or train it anew"),
+        (lambda tensors, facts: facts.update(index="0"),
+         "{run}/last/training.json is damaged ('index' is \"0\"; a whole number is needed); copy the run again, or train it anew"),
+        (lambda tensors, facts: facts.update(epoch=-1),
+         "{run}/last/training.json is damaged (its step, its epoch or its index is below 0); copy the run again, or train it anew"),
+        (lambda tensors, facts: facts.update(window=[]),
+         "{run}/last/training.json is damaged ('window' is a list; a JSON object of numbers is needed); copy the run again, or train it anew"),
+        (lambda tensors, facts: tensors.update({"modell/x": torch.ones(1)}),
+         "{run}: training.safetensors has a tensor 'modell/x', which no run has; recipe.toml and the checkpoint do not belong together"),
+        (lambda tensors, facts: tensors.pop("random/cpu"),
+         "{run}: training.safetensors has no random state that fits; recipe.toml and the checkpoint do not belong together"),
+        (lambda tensors, facts: tensors.update({"random/cpu": torch.ones(3, dtype=torch.uint8)}),
+         "{run}: training.safetensors has no random state that fits; recipe.toml and the checkpoint do not belong together"),
+        (lambda tensors, facts: tensors.update({"optimizer/0.exp": tensors.pop("optimizer/0.exp_avg")}),
+         "{run}: the optimizer's tensors of parameter 0 are exp, exp_avg_sq, step; recipe.toml and the checkpoint do not belong together"),
+        (lambda tensors, facts: tensors.update({"model/x": tensors.pop("model/first.bias")}),
+         "{run}: weights do not fit the model: first.bias, x; recipe.toml and the checkpoint do not belong together"),
+    ],
+)  # fmt: skip
+def test_a_checkpoint_that_has_something_else_in_it_is_told(toy, tmp_path, monkeypatch, change, message):
+    run = tmp_path / "run"
+    toy.trainer(run, steps=3).train()
+    tensors, facts = toy.trainer(run).checkpoints.load_training()
+    change(tensors, facts)
+    trainer = toy.trainer(run)
+    monkeypatch.setattr(trainer.checkpoints, "load_training", lambda: (tensors, facts))
+    with pytest.raises(RunError) as told:
+        trainer.resume()
+    assert str(told.value) == message.format(run=run)

@@ -6,7 +6,6 @@ images of classes → the name of its class as the caption of each; images alone
 No image is opened here. What is wrong with a file is a DataError; images that are missing are kept by name and told.
 """
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,6 +19,7 @@ from jumok.data.images.places import ImagePlace, open_place
 from jumok.data.tables import NAMED_SUFFIXES, TABLE_SUFFIXES, is_table, read_values, values_of
 from jumok.data.text.sources import tidy
 from jumok.errors import ConfigError, DataError, counted
+from jumok.reading import read_json
 
 NAMED = 5  # missing images that are named; the rest are counted
 FLICKR_LINE = re.compile(r"(.+?)#\d+\t(.*)", re.DOTALL)  # 1000268201_693b08cb0e.jpg#0 → A child in a pink dress …
@@ -263,12 +263,11 @@ def _json_rows(path: Path, files: CaptionFiles, images: ImagePlace) -> Iterator[
 
 
 def _parsed(path: Path) -> Any:
-    try:
-        return json.loads("\n".join(read_lines(path)))
-    except (ValueError, RecursionError) as error:
-        raise DataError(
-            f"{path} is no JSON ({str(error)[:80]}); write it again. One object per line is .jsonl."
-        ) from None
+    return read_json(path, _no_json)
+
+
+def _no_json(place: str, why: str) -> DataError:
+    return DataError(f"{place} is no JSON ({why}); write it again. One object per line is .jsonl.")
 
 
 def _coco(path: Path, content: dict[str, Any]) -> Iterator[Row]:

@@ -7,7 +7,8 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
 from hashlib import sha256
 
-from jumok.data.images.listing import ImageEntry, open_pack
+from jumok.data.images.listing import ImageEntry
+from jumok.data.images.packs import open_pack
 
 END = 4096  # bytes: two compressed images hardly ever end alike
 

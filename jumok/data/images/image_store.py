@@ -23,6 +23,7 @@ from jumok.data.images.decode import BrokenImageError, Pixels, to_pixels
 from jumok.data.images.listing import ImageEntry, load_entry
 from jumok.data.store import map_array, read_facts, refuse_damage, write_facts
 from jumok.errors import DataError, are, counted
+from jumok.reading import json_of
 
 CHUNK = 256  # images that a process decodes before it hands them over
 NAMED = 5  # broken images that are named; the rest are counted
@@ -68,7 +69,7 @@ class ImageStore:
     def names(self) -> list[str]:
         """The images' names, in their order."""
         with refuse_damage(self.folder, "the store of images"):
-            names: list[str] = json.loads((self.folder / "names.json").read_text(encoding="utf-8"))
+            names: list[str] = json_of((self.folder / "names.json").read_text(encoding="utf-8"))
         return names
 
 

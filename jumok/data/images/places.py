@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 
-from jumok.data.images.listing import SUFFIXES, ImageEntry, open_pack
+from jumok.data.images.listing import SUFFIXES, ImageEntry
+from jumok.data.images.packs import open_pack
 from jumok.errors import DataError
 
 

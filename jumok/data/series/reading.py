@@ -23,6 +23,7 @@ from jumok.errors import DataError, counted, did_you_mean
 Cells = list[Any] | NDArray[Any]  # of text files bytes, of JSONL whatever stands there, of Parquet arrays
 
 SEPARATORS = (";", "\t", ",", "|")  # the first of these that the first line has
+LONGEST_ROW = 1 << 25  # bytes that quotation marks may hold together; blocks of 4 MB are read
 ROWS = 1 << 15  # of a block of JSONL or Parquet
 LIKE_A_DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|\d{4}-\d\d|\d{4}년")
 
@@ -168,12 +169,19 @@ def _text_blocks(table: Table, wanted: Sequence[int]) -> Iterator[Block]:
 
 def _whole_rows(path: Path, quoting: bool) -> Iterator[tuple[int, bytes]]:
     """Yield blocks of lines; one that ends inside quotation marks goes on with the next."""
-    held, first = b"", 1
+    held: list[bytes] = []
+    first, odd = 1, False  # the line that held begins with; whether its quotation marks are odd
     for number, block in read_blocks(path):
-        first, block = (first, held + block) if held else (number, block)
-        held = block if quoting and block.count(b'"') % 2 else b""
-        if not held:
-            yield first, block
+        first, odd = number if not held else first, odd ^ bool(quoting and block.count(b'"') % 2)
+        held.append(block)
+        if not odd:
+            yield first, b"".join(held)
+            held = []
+        elif sum(map(len, held)) > LONGEST_ROW:
+            raise DataError(
+                f"{path}: an opening quotation mark after line {first:,} has no closing one within {LONGEST_ROW:,} bytes. Mend "
+                "the line."
+            )
     if held:
         raise DataError(f"{path} ends inside quotation marks; an opening one has no closing one. Mend the line.")
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jumok.data.store import map_array, read_facts, refuse_damage, write_facts
+from jumok.reading import json_of
 
 # N rows · C columns · K series · F static features
 
@@ -41,7 +42,7 @@ class SeriesStore:
         """Open the store in folder; a missing or cut-off file is a DataError."""
         with refuse_damage(folder, "the store of series"):
             facts = read_facts(folder)
-            names = json.loads((folder / "names.json").read_text(encoding="utf-8"))
+            names = json_of((folder / "names.json").read_text(encoding="utf-8"))
             return cls(
                 values=map_array(folder / "values", "<f8").reshape(-1, len(facts["columns"])),
                 dates=map_array(folder / "dates", "<i8"),
@@ -52,7 +53,7 @@ class SeriesStore:
                 date_kind=facts["date_kind"],
                 notes=facts["notes"],
                 zoned=facts["zoned"],
-                static_texts=json.loads((folder / "static.json").read_text(encoding="utf-8")),
+                static_texts=json_of((folder / "static.json").read_text(encoding="utf-8")),
             )
 
     def save(self, folder: Path) -> None:

@@ -20,12 +20,15 @@ from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, tra
 from tokenizers import Tokenizer as Library
 
 from jumok.config import TokenizerConfig
+from jumok.data.text.character_map import check_character_maps
 from jumok.errors import ConfigError, DataError, RunError
+from jumok.reading import Refuse, json_of, read_text
 
 PAD, UNKNOWN, START, END = 0, 1, 2, 3
 SPECIALS = ("[PAD]", "[UNK]", "[START]", "[END]")
 TAG = re.compile(r"\[→([A-Za-z][A-Za-z0-9-]*)\]")
 SPACE = "▁"  # marks a space inside a token, as in SentencePiece
+PROBE = "a \ue000"  # the second is in no vocabulary: a tokenizer without an unknown token would fail at it later
 _BYTES = 256
 
 
@@ -43,13 +46,21 @@ class Tokenizer:
     """A trained vocabulary. Equal texts give equal vocabularies, byte for byte."""
 
     def __init__(self, content: str) -> None:
-        """Wrap the content of a tokenizer.json."""
+        """Wrap the content of a tokenizer.json; `read` is for one that may be damaged."""
         self._content = content
+        parsed = json_of(content)
+        check_character_maps(parsed.get("normalizer"))
         self._library = Library.from_str(content)
-        self.kind = _kind(json.loads(content))
+        self.kind = _kind(parsed)
         self.fingerprint = hashlib.sha256(content.encode()).hexdigest()
         ordered = sorted(self._library.get_vocab().items(), key=itemgetter(1))
+        if len(ordered) < len(SPECIALS):
+            raise ValueError(f"it has fewer than the {len(SPECIALS)} special tokens")
+        if [number for _, number in ordered] != list(range(len(ordered))):
+            raise ValueError(f"its {len(ordered):,} tokens are not numbered from 0 to {len(ordered) - 1:,}")
         spelt = [token for token, _ in ordered[len(SPECIALS) :]]
+        if self.kind in ("bpe", "byte") and not set().union(*spelt) <= BYTE_OF_LETTER.keys():
+            raise ValueError("its tokens have letters that stand for no byte")
         tags = list(takewhile(bool, (_language(token, self.kind) for token in spelt)))
         self.tags = {language: number for number, language in enumerate(tags, start=len(SPECIALS))}
         self.reserved = len(SPECIALS) + len(tags)  # the ids below are never made from text
@@ -72,15 +83,25 @@ class Tokenizer:
     @classmethod
     def load(cls, path: Path) -> Self:
         """Return the tokenizer saved at path."""
-        try:
-            return cls(Path(path).read_text(encoding="utf-8"))
-        except FileNotFoundError:
+        if not path.exists():
             raise RunError(
                 f"{path} is missing; a run's folder needs its tokenizer. Copy it from where the run was made."
-            ) from None
-        except Exception as error:  # the library raises bare Exceptions for whatever does not parse
-            reason = f"{type(error).__name__}: {error}".splitlines()[0]
-            raise RunError(f"{path} is damaged ({reason}); restore it from a copy, or train again.") from None
+            )
+        return cls.read(read_text(path, _damaged), str(path), _damaged)
+
+    @classmethod
+    def read(cls, content: str, place: str, refuse: Refuse) -> Self:
+        """Return the tokenizer of a foreign tokenizer.json, which may be damaged; place is what messages call it."""
+        try:
+            tokenizer = cls(content)
+            tokenizer.decode(tokenizer.encode([PROBE])[0])
+            tokenizer.encode_words([PROBE])
+        except BaseException as error:  # the library raises bare Exceptions, and panics, which are none
+            if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+                raise
+            kind = "" if isinstance(error, ValueError) or type(error) is Exception else f"{type(error).__name__}: "
+            raise refuse(place, f"{kind}{error}".splitlines()[0][:200]) from None
+        return tokenizer
 
     def save(self, path: Path) -> None:
         """Write the tokenizer as a Hugging Face tokenizer.json."""
@@ -148,6 +169,10 @@ class Tokenizer:
             return raw.decode("utf-8").replace(" ", SPACE)
         except UnicodeDecodeError:
             return "".join(SPACE if byte == 0x20 else chr(byte) if byte < 0x7F else f"<{byte:02X}>" for byte in raw)
+
+
+def _damaged(place: str, why: str) -> RunError:
+    return RunError(f"{place} is damaged ({why}); restore it from a copy, or train again.")
 
 
 def tag_of(language: str) -> str:

@@ -17,7 +17,8 @@ from PIL import Image
 from jumok.config import CaptionFiles
 from jumok.data.files import find_file
 from jumok.data.images.caption_files import read_captions
-from jumok.data.images.listing import load_entry, open_pack
+from jumok.data.images.listing import load_entry
+from jumok.data.images.packs import open_pack
 from jumok.errors import ConfigError, DataError
 
 few = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

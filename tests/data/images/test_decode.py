@@ -6,7 +6,7 @@ import zlib
 
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import EpsImagePlugin, Image
 
 from jumok.data.images.decode import LARGEST, BrokenImageError, channels_of, open_image, to_mode, to_pixels, to_square
 
@@ -76,6 +76,54 @@ def test_a_photograph_stands_upright():
     assert turned.getpixel((3, 0)) == (255, 255, 255)
 
 
+def with_exif(content):
+    """Return a PNG of 6 × 4 pixels with these bytes as its Exif."""
+    return encoded(Image.new("RGB", (6, 4), "red"), "PNG", exif=content)
+
+
+def turned_by_a_quarter(*tags):
+    """Return Exif that says so, with further tags: (number, kind, count, value or place)."""
+    tags = [(0x0112, 3, 1, 6), *tags]
+    return b"II*\0\x08\0\0\0" + struct.pack("<H", len(tags)) + b"".join(struct.pack("<HHII", *tag) for tag in tags)
+
+
+@pytest.mark.parametrize(
+    ("exif", "size"),
+    [
+        (turned_by_a_quarter() + bytes(4), (4, 6)),
+        (
+            turned_by_a_quarter((0x8769, 4, 1, 10**9), (0x9003, 12, 10**9, 10**9)) + bytes(4),
+            (4, 6),
+        ),  # the rest is broken
+        (b"not a TIFF at all", (6, 4)),
+        (b"II*\0\xff\xff\xff\xff", (6, 4)),
+        (b"II*\0\x08\0\0\0\x09", (6, 4)),
+        (turned_by_a_quarter()[:-4], (6, 4)),
+        (turned_by_a_quarter().replace(b"\x06\0\0\0", b"\x63\0\0\0") + bytes(4), (6, 4)),  # there is no such turn
+    ],
+    ids=["good", "other tags broken", "text", "far", "cut", "cut in a tag", "no such turn"],
+)
+def test_broken_exif_costs_no_pixels(exif, size):
+    assert open_image(with_exif(exif)).size == size
+
+
+def test_only_listed_formats_are_opened(tmp_path, monkeypatch):
+    """PostScript would be handed to Ghostscript, which is a whole language; its name may end in .png."""
+    path = tmp_path / "holiday.png"
+    path.write_bytes(b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 10 10\n%%EndComments\nshowpage\n%%EOF\n")
+    monkeypatch.setattr(EpsImagePlugin, "Ghostscript", lambda *given: pytest.fail("Ghostscript was called"))
+    with Image.open(path) as image:
+        assert image.format == "EPS", "Pillow would take it"
+    with pytest.raises(BrokenImageError, match=r"^no image that can be read$"):
+        open_image(path)
+
+
+def test_pixels_that_are_no_numbers_are_black():
+    values = np.array([[np.nan, 0.0], [np.inf, 255.0]], dtype=np.float32)
+    found = np.asarray(to_mode(open_image(encoded(Image.fromarray(values), "TIFF")), 1))
+    assert found[0].tolist() == [0, 0]
+
+
 @pytest.mark.parametrize("size", [(1, 1), (1, 40), (200, 3), (33, 57)])
 @pytest.mark.parametrize("fit", ["crop", "squeeze", "pad"])
 def test_any_shape_becomes_square(size, fit):
@@ -132,3 +180,20 @@ def test_a_large_jpeg_is_shrunk_while_reading():
     assert max(open_image(content, least=32).size) <= 512
     assert open_image(content).size == (4096, 4096)
     assert (to_pixels(open_image(content, least=32), size=32, channels=1, fit="crop") == 128).all()
+
+
+def test_whatever_is_damaged_is_an_image_or_broken():
+    rng = np.random.default_rng(7)
+    exif = Image.Exif()
+    exif[0x0112], exif[0x8769] = 6, {0x9003: "2026:01:01"}
+    goods = [encoded(gradient(), kind, exif=exif) for kind in ("PNG", "JPEG", "WEBP")]
+    goods += [encoded(gradient(), kind) for kind in ("BMP", "GIF", "PPM", "TIFF")]
+    for _ in range(300):
+        damaged = bytearray(goods[rng.integers(len(goods))])
+        for place in rng.integers(len(damaged), size=rng.choice([1, 2, 20])):
+            damaged[place] = rng.integers(256)
+        try:
+            found = to_pixels(open_image(bytes(damaged), least=8), size=8, channels=3, fit="crop")
+        except BrokenImageError:
+            continue
+        assert found.shape == (8, 8, 3)

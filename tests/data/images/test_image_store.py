@@ -52,6 +52,13 @@ def test_images_stand_in_their_order(entries, tmp_path, monkeypatch, processes):
     assert store.deviation == pytest.approx([np.std(np.arange(40) * 6 / 255)], abs=1e-6)
 
 
+def test_broken_exif_is_no_broken_image(entries, tmp_path):
+    Image.new("L", (5, 6), 30).save(entries[5].source, exif=b"II*\0\xff\xff\xff\xff")
+    store = build(entries, tmp_path / "store")
+    assert len(store) == 40
+    assert store.pixels[5, 0, 0, 0] == 30
+
+
 def test_broken_images_are_named_and_counted(entries, tmp_path):
     for number in (3, 4, 8, 11, 20, 33, 39):
         entries[number].source.write_bytes(b"no image")

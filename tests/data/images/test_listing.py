@@ -10,7 +10,8 @@ from PIL import Image
 
 from jumok.config import ImageFiles
 from jumok.data.files import find_file
-from jumok.data.images.listing import as_pixels, list_images, load_entry
+from jumok.data.images.listing import list_images, load_entry
+from jumok.data.images.packs import as_pixels
 from jumok.errors import DataError
 
 PIXELS = np.random.default_rng(1).integers(0, 256, (6, 9, 7, 3), dtype=np.uint8)

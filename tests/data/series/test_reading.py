@@ -10,6 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from series_tables import open_corpora, write
 
+from jumok.data.series import reading
+from jumok.data.series.reading import open_table
 from jumok.errors import DataError
 
 COLUMNS = ["date", "a", "b"]
@@ -198,3 +200,14 @@ def test_blocks_cut_anywhere_give_the_same(tmp_path, monkeypatch):
     assert found[17] == found[64] == found[1 << 20]
     assert found[17][0] == (b'one "x"', b"1")
     assert found[17][1] == (b"o\n1", b"1")
+
+
+def test_quotation_marks_that_never_close_are_refused_before_they_fill_the_memory(tmp_path, monkeypatch):
+    monkeypatch.setattr(reading, "LONGEST_ROW", 1000)
+    path = tmp_path / "open.csv"
+    path.write_text('a,b\n1,"' + "x\n" * 5000, encoding="utf-8")
+    monkeypatch.setattr(reading, "read_blocks", lambda path, *size: iter([(1, path.read_bytes())]))
+    with pytest.raises(
+        DataError, match=r"open\.csv: an opening quotation mark after line 1 has no closing one within 1,000 bytes"
+    ):
+        list(open_table(path, by_name=True).blocks([0]))

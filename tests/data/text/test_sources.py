@@ -5,6 +5,7 @@ import gzip
 import hashlib
 import json
 import random
+import re
 import sys
 import unicodedata
 from pathlib import Path
@@ -16,7 +17,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from jumok.config import Corpus, TextFile
-from jumok.data.files import content_hash, find_file, read_lines
+from jumok.data import files
+from jumok.data.files import content_hash, find_file, read_blocks, read_lines
 from jumok.data.text.sources import read_documents, read_pairs, tidy
 from jumok.errors import DataError, MissingExtraError
 
@@ -299,3 +301,19 @@ def test_where_lengths_tell_nothing_the_end_is_taken_for_missing(tmp_path):
         DataError, match="They match in length up to the last line of short: its end seems to be missing"
     ):
         list(read_pairs(Corpus(source="long", target="short"), tmp_path.joinpath))
+
+
+@pytest.mark.parametrize("end", ["", ".gz"])
+def test_a_line_without_an_end_is_refused_before_it_fills_the_memory(tmp_path, monkeypatch, end):
+    path = tmp_path / f"long.tsv{end}"
+    write = gzip.compress if end else bytes
+    monkeypatch.setattr(files, "LONGEST_LINE", 1000)
+    path.write_bytes(write(b"a\tb\n" + b"x" * 999 + b"\n" + b"y" * 999))
+    assert len(list(read_lines(path))) == 3
+    assert b"".join(block for _, block in read_blocks(path, 64)) == b"a\tb\n" + b"x" * 999 + b"\n" + b"y" * 999 + b"\n"
+    path.write_bytes(write(b"a\tb\n" + b"x" * 1100 + b"\ny\n"))
+    message = rf"long\.tsv{re.escape(end)} line 2 has more than 1,000 bytes; lines of text are needed, of which none is longer\."
+    with pytest.raises(DataError, match=message):
+        list(read_lines(path))
+    with pytest.raises(DataError, match=message):
+        list(read_blocks(path, 64))

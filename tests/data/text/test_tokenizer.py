@@ -1,5 +1,7 @@
 """Text survives the way to ids and back, special tokens are never made from text, equal texts give equal tokenizers."""
 
+import base64
+import json
 import os
 import pickle
 import subprocess
@@ -192,3 +194,47 @@ def test_no_text_is_an_error(kind, texts):
 def test_a_vocabulary_too_small_is_an_error_and_no_endless_search(kind, needed):
     with pytest.raises(ConfigError, match=f"tokenizer.vocabulary = 8 is too small .* at least {needed}"):
         Tokenizer.train(["가나다라마바사"] * 9, TokenizerConfig(kind=kind, vocabulary=8))
+
+
+def without_unknown(content):
+    del content["model"]["vocab"]["[UNK]"]
+    content["model"]["vocab"]["[GAP]"] = 1
+
+
+def with_a_gap(content):
+    content["model"]["vocab"]["a"] = 9999
+
+
+def with_a_damaged_map(content):
+    content["normalizer"] = {"type": "Precompiled", "precompiled_charsmap": base64.b64encode(b"damaged").decode()}
+
+
+@pytest.mark.parametrize(
+    ("kind", "change", "why"),
+    [
+        ("character", without_unknown, r"WordLevel error: Missing \[UNK\] token from the vocabulary"),
+        ("character", with_a_gap, r"its [\d,]+ tokens are not numbered from 0 to \d+"),
+        ("bpe", with_a_gap, r"its [\d,]+ tokens are not numbered from 0 to \d+"),
+        ("character", with_a_damaged_map, r"its map of characters is damaged"),
+        ("character", lambda content: content["model"].update(type="Other"), r""),
+        ("character", lambda content: content.update(model=[]), r""),
+        ("character", lambda content: content.update(model={"type": "WordLevel", "vocab": {"[UNK]": 0}, "unk_token": "[UNK]"}), "it has fewer than the 4 special tokens"),
+        ("bpe", lambda content: content["model"]["vocab"].update({"한": len(content["model"]["vocab"])}), "its tokens have letters that stand for no byte"),
+    ],
+)  # fmt: skip
+def test_a_tokenizer_that_would_fail_in_use_is_refused(tmp_path, kind, change, why):
+    content = json.loads(trained(kind).content)
+    change(content)
+    path = tmp_path / "source.json"
+    path.write_text(json.dumps(content))
+    with pytest.raises(
+        RunError, match=rf"source\.json is damaged \({why}.*\); restore it from a copy, or train again\."
+    ):
+        Tokenizer.load(path)
+
+
+@pytest.mark.parametrize("content", [b"[" * 9999, b"\xff{}", b'{"a": ' + b"1" * 5000 + b"}", b""])
+def test_a_file_that_is_no_tokenizer(tmp_path, content):
+    (tmp_path / "source.json").write_bytes(content)
+    with pytest.raises(RunError, match=r"source\.json is damaged \(.*\); restore it from a copy"):
+        Tokenizer.load(tmp_path / "source.json")
