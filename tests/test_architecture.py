@@ -11,13 +11,15 @@ import pytest
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "jumok"
 
-# What each room may import of jumok, beside itself; `cache`, `errors` and `texts` are leaves, open to all but `nn`.
+# What each room may import of jumok, beside itself; `cache`, `errors`, `processes` and `texts` are leaves, open to all but
+# `nn`.
 # `runs/run` is a run's folder: predictors know it, and it knows no predictor.
-LEAVES = {"cache", "errors", "texts"}
+LEAVES = {"cache", "errors", "processes", "texts"}
 ALLOWED = {
     "texts": set(),
     "errors": {"texts"},
     "cache": {"errors"},
+    "processes": {"errors"},
     "importing": {"errors"},
     "config": LEAVES,
     "native": LEAVES,

@@ -28,6 +28,7 @@ from jumok.config.recipe import (
 )
 from jumok.data.text.tokenizer import Tokenizer
 from jumok.errors import ConfigError, RunError
+from jumok.processes import kept_from_workers
 from jumok.runs.formats import FORMAT, READABLE, upgrade_recipe
 
 
@@ -167,8 +168,9 @@ def locked(folder: Path) -> Iterator[None]:
         except OSError:
             raise RunError(f"another process is training in {folder}; wait for it, or choose another --out") from None
         try:
-            yield
+            with kept_from_workers(handle):  # a killed trainer's worker would hold the lock to the end of its step
+                yield
         finally:
-            fcntl.flock(handle, fcntl.LOCK_UN)  # for forked processes too, which hold the same handle a moment longer
+            fcntl.flock(handle, fcntl.LOCK_UN)  # for other forked processes too, which hold the same handle
     finally:
         os.close(handle)
