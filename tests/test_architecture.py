@@ -11,14 +11,15 @@ import pytest
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "jumok"
 
-# What each room may import of jumok, beside itself; `cache`, `errors`, `processes` and `texts` are leaves, open to all but
+# What each room may import of jumok, beside itself; `cache`, `errors`, `memory`, `processes` and `texts` are leaves, open to all but
 # `nn`.
 # `runs/run` is a run's folder: predictors know it, and it knows no predictor.
-LEAVES = {"cache", "errors", "processes", "texts"}
+LEAVES = {"cache", "errors", "memory", "processes", "texts"}
 ALLOWED = {
     "texts": set(),
     "errors": {"texts"},
     "cache": {"errors"},
+    "memory": set(),
     "processes": {"errors"},
     "importing": {"errors"},
     "config": LEAVES,
