@@ -27,7 +27,7 @@ def exit_code(error: BaseException) -> int | None:
         return 141
     if isinstance(error, KeyboardInterrupt | typer.Abort):
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # it has been heard
-        _print(f"jumok: {localized_word('stopped')}")
+        _print(localized_word("stopped"))
         return 130
     if isinstance(error, UsageError):
         show_usage_error(error)
@@ -35,8 +35,7 @@ def exit_code(error: BaseException) -> int | None:
         return code
     message = _message(error)
     if message:
-        first, *rest = localized(message).splitlines()
-        _print("\n".join([f"jumok: {first}", *(f"       {line}" for line in rest)]))
+        _print(localized(message))
     return 2 if message else None
 
 
@@ -67,7 +66,8 @@ def _silence(*streams: int) -> None:
 
 
 def _print(text: str) -> None:
+    first, *rest = text.splitlines()
     try:
-        print(text, file=sys.stderr, flush=True)
+        print("\n".join([f"jumok: {first}", *(f"       {line}" for line in rest)]), file=sys.stderr, flush=True)
     except OSError:  # nobody is there to read it
         _silence(2)
