@@ -10,9 +10,9 @@ import resource
 from contextlib import suppress
 from pathlib import Path
 
-# What torch says of itself: that the system gave nothing (CPU, CUDA), or that a size is beyond any number.
-TORCH = re.compile(
-    r"can't allocate memory|not enough memory|out of memory|Storage size calculation overflowed|Cannot allocate memory"
+# What libraries say: that the system gave nothing (CPU, CUDA), that a size is beyond any number, that a library found no room.
+TOLD = re.compile(
+    r"allocate memory|not enough memory|out of memory|bad_alloc|Storage size calculation overflowed|failed to map segment"
 )
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40, "P": 1 << 50}
 ASKED = re.compile(r"(?:tried to allocate|Unable to allocate) ([\d.]+) ?([KMGTP]?)i?B?", re.IGNORECASE)
@@ -41,7 +41,9 @@ def shortage(error: BaseException) -> str:
     if isinstance(error, OSError):
         if error.errno != errno.ENOMEM:
             return ""
-    elif not isinstance(error, MemoryError) and not (isinstance(error, RuntimeError) and TORCH.search(told)):
+    elif not isinstance(error, MemoryError) and not (
+        isinstance(error, RuntimeError | ImportError) and TOLD.search(told)
+    ):
         return ""
     free = in_words(free_memory())
     if found := ASKED.search(told):

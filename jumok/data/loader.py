@@ -91,6 +91,6 @@ def _put(arrays: Arrays, memory: mmap.mmap) -> Shapes:
 
 def _died() -> TrainingError:
     return TrainingError(
-        "a process that prepares images died, perhaps for want of memory; go on with --resume, with "
-        "data.loaders = 0 or a smaller training.batch_size"
+        "a process that prepares images died, perhaps for want of memory; go on with --resume, and with "
+        "--set data.loaders=0 if it happens again"
     )

@@ -200,6 +200,6 @@ class Workers:
 
     def _died(self, rank: int) -> TrainingError:
         return TrainingError(
-            f"worker process {rank} died at step {self.step_number:,}, perhaps for want of memory; go on with --resume, "
-            "with a smaller training.batch_tokens or training.workers = 1"
+            f"worker process {rank} died at step {self.step_number:,}, perhaps for want of memory; end other programs and go "
+            "on with --resume, or start another run with a smaller training.batch_tokens or training.workers = 1"
         )

@@ -137,7 +137,7 @@ def test_what_a_loader_cannot_do_is_told():
     loader.close()
 
 
-DIED = r"a process that prepares images died.*data\.loaders = 0"
+DIED = r"a process that prepares images died.*--resume, and with --set data\.loaders=0"
 
 
 def test_a_loader_that_dies_is_told():
