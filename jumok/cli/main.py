@@ -129,6 +129,14 @@ def open_streams() -> None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - for as long as we run
 
 
+def check_folder() -> None:
+    """Refuse to run in a folder that was removed: no relative path means anything there."""
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        raise ConfigError("the folder that this was called in is not there any more; go to another: cd") from None
+
+
 def run(arguments: list[str]) -> int:
     """Run a command and return its exit code; what stops it is raised as it is.
 
@@ -151,6 +159,7 @@ def main() -> None:
     gc.set_threshold(50_000, 20, 50)
     open_streams()
     try:
+        check_folder()
         arguments = take_language(sys.argv[1:])
         if not can_be_written(LANGUAGES[language()]):
             speak("en")

@@ -105,6 +105,17 @@ def test_streams_that_the_caller_closed_are_read_and_written_by_nobody(start):
     assert start("translate", "en-ko", before=close).wait() == 0
 
 
+def test_a_folder_that_was_removed_is_told(start, tmp_path):
+    def leave():
+        (tmp_path / "gone").mkdir()
+        os.chdir(tmp_path / "gone")
+        (tmp_path / "gone").rmdir()
+
+    command = start("list", before=leave)
+    assert command.wait() == 2
+    assert command.err == "jumok: the folder that this was called in is not there any more; go to another: cd\n"
+
+
 # --- Ctrl-C
 
 
