@@ -12,6 +12,7 @@ import hashlib
 import json
 import os
 import shutil
+import stat
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -32,11 +33,30 @@ class CacheEntry(NamedTuple):
 
 def cache_root() -> Path:
     """Return the folder of the cache: JUMOK_CACHE, else jumok in XDG_CACHE_HOME, else ~/.cache/jumok."""
-    if chosen := os.environ.get("JUMOK_CACHE"):
-        return Path(chosen).expanduser()
-    if shared := os.environ.get("XDG_CACHE_HOME"):
-        return Path(shared).expanduser() / "jumok"
-    return Path.home() / ".cache" / "jumok"
+    try:
+        if chosen := os.environ.get("JUMOK_CACHE"):
+            return Path(chosen).expanduser()
+        if shared := os.environ.get("XDG_CACHE_HOME"):
+            return Path(shared).expanduser() / "jumok"
+        return Path.home() / ".cache" / "jumok"
+    except RuntimeError:  # no HOME, and nobody of this number among the system's users, as in a container
+        return _homeless_root()
+
+
+def _homeless_root() -> Path:
+    """Return a folder of ours among the temporary files, which nobody else can read or put something into."""
+    from tempfile import gettempdir  # 3 ms of every start
+
+    try:
+        root = Path(gettempdir()) / f"jumok-{os.getuid()}"
+        root.mkdir(mode=0o700, exist_ok=True)
+        found = root.lstat()
+        if stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o077:
+            return root
+        why = f"{root} belongs to another user, or is open to others"
+    except OSError as error:
+        why = f"among temporary files there is no room for it ({error.strerror})"
+    raise DataError(f"this user has no home folder for the cache, and {why}; set JUMOK_CACHE to a folder of yours")
 
 
 def cache_key(kind: str, *parts: object, format: int = 1) -> str:

@@ -13,7 +13,18 @@ PACKAGE = ROOT / "jumok"
 
 # What each room may import of jumok, beside itself; the leaves are open to all but `nn`.
 # `runs/run` is a run's folder: predictors know it, and it knows no predictor.
-LEAVES = {"arrays", "cache", "errors", "json_text", "reading", "tensor_file", "texts", "writing"}
+LEAVES = {
+    "arrays",
+    "cache",
+    "errors",
+    "json_text",
+    "memory",
+    "processes",
+    "reading",
+    "tensor_file",
+    "texts",
+    "writing",
+}
 ALLOWED = {
     "texts": set(),
     "errors": {"texts"},
@@ -23,6 +34,8 @@ ALLOWED = {
     "tensor_file": {"writing"},
     "reading": {"errors"},
     "arrays": {"errors", "reading", "tensor_file"},
+    "memory": set(),
+    "processes": {"errors"},
     "importing": {"errors"},
     "config": LEAVES,
     "native": LEAVES,

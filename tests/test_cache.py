@@ -2,8 +2,11 @@
 
 import errno
 import os
+import pwd
+import stat
 import subprocess
 import sys
+import tempfile
 import threading
 from pathlib import Path
 
@@ -20,6 +23,8 @@ from jumok.cache import (
     clear_cache,
     discard,
 )
+from jumok.data.corpora import data_folders
+from jumok.data.fetch import data_home
 from jumok.errors import DataError
 
 
@@ -52,6 +57,50 @@ def test_the_root_follows_the_environment(monkeypatch, tmp_path):
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", str(tmp_path))
     assert cache_root() == tmp_path / ".cache" / "jumok"
+
+
+@pytest.fixture
+def homeless(monkeypatch, tmp_path):
+    """Be a user without a home: no HOME, and no entry among the system's users."""
+
+    def nobody(number):
+        raise KeyError(f"getpwuid(): uid not found: {number}")
+
+    for name in ("HOME", "JUMOK_CACHE", "XDG_CACHE_HOME", "JUMOK_DATA_HOME", "XDG_DATA_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(pwd, "getpwuid", nobody)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    return tmp_path / f"jumok-{os.getuid()}"
+
+
+def test_without_a_home_it_is_a_folder_of_ours_among_temporary_files(homeless):
+    for _ in range(2):
+        assert cache_root() == homeless
+    assert stat.S_IMODE(homeless.stat().st_mode) == 0o700
+    assert homeless.stat().st_uid == os.getuid()
+    assert data_folders(None, "multi30k"), "where nothing was fetched other places are looked into"
+    with pytest.raises(DataError, match="set JUMOK_DATA_HOME"):
+        data_home()
+
+
+@pytest.mark.parametrize("trap", ["open to others", "a link", "a file", "another's"])
+def test_but_none_that_others_made_or_may_write(trap, homeless, tmp_path, monkeypatch):
+    if trap == "open to others":
+        homeless.mkdir()
+        homeless.chmod(0o755)
+    elif trap == "a link":
+        (tmp_path / "theirs").mkdir(mode=0o700)
+        homeless.symlink_to(tmp_path / "theirs")
+    elif trap == "a file":
+        homeless.touch(mode=0o600)
+    else:
+        homeless.mkdir(mode=0o700)
+        monkeypatch.setattr(os, "getuid", lambda: 54_321)
+        homeless.rename(tmp_path / f"jumok-{os.getuid()}")
+    with pytest.raises(
+        DataError, match=r"this user has no home folder for the cache, and .*; set JUMOK_CACHE to a folder"
+    ):
+        cache_root()
 
 
 def test_an_entry_is_built_once(root):

@@ -63,6 +63,7 @@ NOT_SHOWN = {  # files, and what in them nobody reads; None: all of it
     "data/text/labelled.py": r"file = …",
     "data/images/caption_corpora.py": r"^\{ file = ",
     "cli/main.py": r"^jumok:? \{0\}$",
+    "cli/ending.py": r"^jumok: \{0\}$",
     "workflows/new/__init__.py": r"^jumok (check|train|\{0\})",  # commands to be typed
     "workflows/new/plan.py": r"^task = ",  # a line of a recipe
     "training/notebook.py": r"^<",

@@ -93,6 +93,15 @@ def mend_wrapping() -> None:
     setattr(Text, "rstrip_end", rstrip_end)  # noqa: B010 - mypy forbids the assignment
 
 
+def mend_broken_pipes() -> None:
+    """Let rich raise the error of a reader that left, as any other write does; it would leave with exit code 1."""
+
+    def on_broken_pipe(console: Console) -> None:
+        raise  # called where the error is caught
+
+    setattr(Console, "on_broken_pipe", on_broken_pipe)  # noqa: B010 - mypy forbids the assignment
+
+
 def recipe_names(incomplete: str) -> list[str]:
     """Return shipped recipes that begin with what is typed."""
     folder = Path(__file__).parent.parent / "recipes"

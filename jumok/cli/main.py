@@ -12,8 +12,9 @@ from jumok.cli.check import check
 from jumok.cli.classify import classify
 from jumok.cli.compare import compare
 from jumok.cli.decoding_options import decoding_command
-from jumok.cli.display import mend_wrapping
+from jumok.cli.display import mend_broken_pipes, mend_wrapping
 from jumok.cli.draw import draw
+from jumok.cli.ending import exit_code
 from jumok.cli.evaluate import evaluate
 from jumok.cli.export import export
 from jumok.cli.fetch import fetch
@@ -22,7 +23,7 @@ from jumok.cli.forecast import forecast
 from jumok.cli.generate import generate
 from jumok.cli.import_ import import_
 from jumok.cli.list import list_inventory
-from jumok.cli.local_help import UsageError, localize, show_usage_error
+from jumok.cli.local_help import localize
 from jumok.cli.look import look
 from jumok.cli.new import new
 from jumok.cli.recipe import recipe
@@ -30,10 +31,14 @@ from jumok.cli.sample import sample
 from jumok.cli.schema import schema
 from jumok.cli.train import train
 from jumok.cli.translate import translate
-from jumok.texts import LANGUAGES, language, localized, localized_word, speak, visible
+from jumok.errors import ConfigError
+from jumok.texts import LANGUAGES, language, speak
+
+NAME = "jumok"
+COMPLETING = "_JUMOK_COMPLETE"  # set by a shell that wants to know how a command may go on
 
 app = typer.Typer(
-    name="jumok",
+    name=NAME,
     help="Train, run and look inside attention models.\n\nFirst steps: [bold]jumok train dates-transformer[/bold], then "
     '[bold]jumok translate runs/dates-transformer "2026년 11월 15일"[/bold].',
     no_args_is_help=True,
@@ -80,8 +85,6 @@ def version(wanted: bool) -> None:
 
 def take_language(arguments: list[str]) -> list[str]:
     """Speak the language of --lang, wherever it stands before a lone --, and return the other arguments."""
-    from jumok.errors import ConfigError
-
     rest = list(arguments)
     end = rest.index("--") if "--" in rest else len(rest)
     for place, argument in enumerate(rest[:end]):
@@ -119,29 +122,56 @@ def root(
     """Hold the options that every command shares; main() takes --lang before they are read."""
 
 
-def main() -> None:
-    """Run the command line; a JumokError becomes one clear message and exit code 2."""
-    from jumok.errors import JumokError
+def open_streams() -> None:
+    """Read nothing and write nowhere in place of streams that the caller closed: jumok … <&- >&-."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - for as long as we run
 
+
+def check_folder() -> None:
+    """Refuse to run in a folder that was removed: no relative path means anything there."""
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        raise ConfigError("the folder that this was called in is not there any more; go to another: cd") from None
+
+
+def run(arguments: list[str]) -> int:
+    """Run a command and return its exit code; what stops it is raised as it is.
+
+    app() itself would do all this, and take Ctrl-C for an end like others and every broken pipe for that of its output.
+    """
+    if COMPLETING in os.environ:
+        app(arguments, prog_name=NAME)  # answers the shell, and leaves
+    command = typer.main.get_command(app)
+    try:
+        with command.make_context(NAME, arguments) as context:
+            command.invoke(context)
+    except typer.Exit as leaving:
+        return leaving.exit_code
+    return 0
+
+
+def main() -> None:
+    """Run the command line; what stops a command becomes one clear message and an exit code."""
     # Importing torch makes a million objects that stay: looking for garbage among them takes a tenth of the start-up.
     gc.set_threshold(50_000, 20, 50)
+    open_streams()
     try:
+        check_folder()
         arguments = take_language(sys.argv[1:])
         if not can_be_written(LANGUAGES[language()]):
             speak("en")
+        mend_broken_pipes()
         if language() != "en":
             mend_wrapping()
-        sys.exit(app(arguments, prog_name="jumok", standalone_mode=False))  # as `python -m jumok`, too
-    except JumokError as error:
-        first, *rest = visible(localized(str(error))).splitlines() or [""]
-        print("\n".join([f"jumok: {first}", *(f"       {line}" for line in rest)]), file=sys.stderr)
-        sys.exit(2)
-    except UsageError as error:
-        show_usage_error(error)
-        sys.exit(error.exit_code)
-    except (KeyboardInterrupt, typer.Abort):
-        print(f"jumok: {localized_word('stopped')}", file=sys.stderr)
-        sys.exit(130)
-    except BrokenPipeError:  # the reader of our output left, as `head` does
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(141)
+        code = run(arguments)
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except (Exception, KeyboardInterrupt) as error:
+        known = exit_code(error)
+        if known is None:
+            raise
+        code = known
+    sys.exit(code)

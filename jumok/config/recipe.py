@@ -22,6 +22,7 @@ ALWAYS = ("data", "model", "training")  # sections of every recipe
 OPTIONAL = ("tokenizer", "decoding")  # sections of tasks that use them
 SECTIONS = ("data", "tokenizer", "model", "training", "decoding")  # in the order of a saved recipe
 MAY_CHANGE = (  # when a run is resumed
+    "data.loaders",
     "training.save_every",
     "training.evaluate_every",
     "training.log_every",

@@ -6,6 +6,7 @@
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import ClassVar, Generic, TypeVar
@@ -151,10 +152,12 @@ def data_folders(data: Path | None, name: str, recipe: Path | None = None) -> li
         recipe and recipe.parent,
         Path.cwd(),
     ]
-    folders = []
+    folders: list[Path] = []
     for root in filter(None, roots):
         folders += [root / name, root] if name else [root]
-    return list(dict.fromkeys(folder.absolute() for folder in [*folders, data_home() / name if name else data_home()]))
+    with suppress(DataError):  # no home folder: nothing was fetched into it
+        folders.append(data_home() / name if name else data_home())
+    return list(dict.fromkeys(folder.absolute() for folder in folders))
 
 
 def by_title(files: Sequence[FileT], store_of: Callable[[FileT], StoreT]) -> dict[str, StoreT]:

@@ -8,18 +8,15 @@ weights are there already, and nobody copies them.
 
 import os
 import sys
-import traceback
-import warnings
 from collections.abc import Callable, Sequence
-from multiprocessing import get_context
-from multiprocessing.connection import Connection, wait
-from multiprocessing.process import BaseProcess
+from contextlib import closing
 from typing import TypeVar
 
 import torch
 
 from jumok.errors import JumokError
 from jumok.native.freed_memory import FreedMemory
+from jumok.processes import spread
 
 Answer = TypeVar("Answer")
 Portion = list[int]  # places of sentences in the call
@@ -60,63 +57,22 @@ def share(
 
     died is what is said where one of them dies.
     """
-    context = get_context("fork")
-    workers: dict[Connection, BaseProcess] = {}
-    waiting, found = list(reversed(given)), dict[int, Answer]()
-    try:
-        for _ in range(min(processes, len(given))):
-            ours, theirs = context.Pipe()
-            process = context.Process(target=_work, args=(answer, theirs, [*workers, ours]), daemon=True)
-            with warnings.catch_warnings():
-                # Python warns of forks beside threads. Workers use one thread, as the loaders of torch do.
-                warnings.simplefilter("ignore", DeprecationWarning)
-                process.start()
-            theirs.close()
-            workers[ours] = process
-            ours.send(waiting.pop())
-        busy = len(workers)
-        while busy:
-            for ready in wait(list(workers)):
-                assert isinstance(ready, Connection)
-                try:
-                    portion, answers = ready.recv()
-                except (EOFError, OSError):
-                    raise JumokError(died) from None
-                if isinstance(answers, BaseException):
-                    raise answers
-                found |= dict(zip(portion, answers, strict=True))
-                if progress is not None:
-                    progress(len(portion))
-                if waiting:
-                    ready.send(waiting.pop())
-                else:
-                    busy -= 1
-                    done = workers.pop(ready)
-                    ready.close()  # it reads the end, and leaves
-                    done.join()
-    finally:
-        for connection, worker in workers.items():
-            worker.kill()
-            worker.join()
-            connection.close()
-    return [found[place] for place in range(len(found))]
 
+    def begin() -> Callable[[Portion], list[Answer]]:
+        torch.set_num_threads(1)
+        freed = FreedMemory()
+        freed.keep()  # 3 to 6 % of a small model's search
 
-def _work(answer: Callable[[Portion], list[Answer]], connection: Connection, others: Sequence[Connection]) -> None:
-    """Be a worker: answer portions until there are no more."""
-    for other in others:
-        other.close()  # else nobody would see the end when the process that asks is killed
-    torch.set_num_threads(1)
-    freed = FreedMemory()
-    freed.keep()  # 3 to 6 % of a small model's search
-    try:
-        while True:
-            portion = connection.recv()
+        def work(portion: Portion) -> list[Answer]:
             freed.tidy()
-            try:
-                connection.send((portion, answer(portion)))
-            except Exception as error:
-                error.add_note(traceback.format_exc())
-                connection.send((portion, error))
-    except (EOFError, OSError, KeyboardInterrupt):
-        os._exit(0)
+            return answer(portion)
+
+        return work
+
+    found: dict[int, Answer] = {}
+    with closing(spread(begin, given, processes=processes, died=lambda: JumokError(died))) as answered:
+        for number, answers in answered:
+            found |= dict(zip(given[number], answers, strict=True))
+            if progress is not None:
+                progress(len(given[number]))
+    return [found[place] for place in range(len(found))]

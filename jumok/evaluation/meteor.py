@@ -22,8 +22,17 @@ def meteor(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> fl
     """Return METEOR of one hypothesis for each image against its references, per cent."""
     java, jar = find_meteor()
     command = [java, "-jar", "-Xmx2G", jar.name, "-", "-", "-stdio", "-l", "en", "-norm"]
+    try:
+        answer = _asked(command, jar.parent, hypotheses, references)
+        return 100 * float(answer)
+    except (ValueError, OSError) as error:  # it said something else, or died
+        raise JumokError(f"METEOR's program ended without a score ({error}); run {' '.join(command)} by hand") from None
+
+
+def _asked(command: Sequence[str], folder: Path, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> str:
+    """Return what METEOR's program answers of all images."""
     with subprocess.Popen(
-        command, cwd=jar.parent, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+        command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
         encoding="utf-8",
     ) as process:  # fmt: skip
         assert process.stdin is not None
@@ -38,14 +47,10 @@ def meteor(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> fl
             parts = [" ".join(tokenise(text)).replace("|||", " ") for text in (*wanted, written)]
             counts.append(ask("SCORE", parts))
         answer = ask("EVAL", counts)
+        process.stdin.close()  # so that one that answers less than it should comes to an end
         for _ in hypotheses:  # a line for each image comes before that of the corpus
             answer = process.stdout.readline().strip()
-    try:
-        return 100 * float(answer)
-    except ValueError:
-        raise JumokError(
-            f"METEOR's program ended without a score ({answer!r}); run {' '.join(command)} by hand"
-        ) from None
+    return answer
 
 
 def can_run_meteor() -> bool:

@@ -4,6 +4,8 @@ image (B, C, H, W) → patches → norm (B, h, w, D) → 4 × [layers of window 
   → norm → mean over cells (B, 8D) → project → logits (B, classes)
 """
 
+from collections.abc import Iterator
+from itertools import islice
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import torch
@@ -97,7 +99,7 @@ class SwinLayer(nn.Module):
 class Stage(nn.Module):
     """Layers at one resolution, and what leads to the next."""
 
-    def __init__(self, config: SwinConfig, number: int, depth_rates: list[float]) -> None:
+    def __init__(self, config: SwinConfig, number: int, depth_rates: Iterator[float]) -> None:
         super().__init__()
         width, heads = config.width * 2**number, config.heads[number]
         self.layers = nn.ModuleList(
@@ -126,9 +128,9 @@ class Swin(ImageReader):
         self.patches = Patches(config.channels, config.patch_size, config.width, kind=config.patches)
         self.patch_norm = LayerNorm(config.width, eps=config.norm_epsilon)
         self.dropout = Dropout(config.dropout)
-        rates = iter(depth_rates(config.stochastic_depth, sum(config.layers)))
+        rates = depth_rates(config.stochastic_depth, sum(config.layers))
         self.stages = nn.ModuleList(
-            Stage(config, number, [next(rates) for _ in range(count)]) for number, count in enumerate(config.layers)
+            Stage(config, number, islice(rates, count)) for number, count in enumerate(config.layers)
         )
         last = config.width * 2 ** (len(config.layers) - 1)
         self.norm = LayerNorm(last, eps=config.norm_epsilon)

@@ -5,6 +5,7 @@ small model. Here one 64-bit draw serves eight elements: an element is dropped w
 The rate is therefore rounded to 1/256, and what is kept is scaled by the rate really used, so the mean is exact.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -126,6 +127,6 @@ class StochasticDepth(nn.Module):
         return f"rate={self.rate}"
 
 
-def depth_rates(rate: float, layers: int) -> list[float]:
-    """Return each layer's rate of stochastic depth: none at the first, rate at the last."""
-    return [rate * number / max(layers - 1, 1) for number in range(layers)]
+def depth_rates(rate: float, layers: int) -> Iterator[float]:
+    """Yield each layer's rate of stochastic depth: none at the first, rate at the last."""
+    return (rate * number / max(layers - 1, 1) for number in range(layers))

@@ -43,6 +43,8 @@ from jumok.training.trial import choose_sharing
 from jumok.training.workers import Sharing, settings_for
 from jumok.writing import ANOTHER_OUT, RESUME, explained, remove_parts
 
+TRAINED = 3  # times the memory of its weights that a model takes at least: gradients, and what an optimizer keeps
+
 
 def silent(what: str, done: int) -> None:
     """Show no progress."""
@@ -205,7 +207,7 @@ def prepare(
             "Put the files back, or start another run with --out."
         )
     full = task.complete(given)
-    model = build_model(full)
+    model = build_model(full, copies=TRAINED if device.type == "cpu" else 1)
     begun = run is not None and bool(Checkpoints(run.folder).steps())
     notes = [] if begun else task.initialise(model)
     if earlier is not None:

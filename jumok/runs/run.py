@@ -27,6 +27,7 @@ from jumok.config.recipe import (
 from jumok.data.text.tokenizer import Tokenizer
 from jumok.errors import ConfigError, RunError
 from jumok.json_text import json_text
+from jumok.processes import kept_from_workers
 from jumok.reading import check_entries, read_object, read_text
 from jumok.runs.formats import FORMAT, READABLE, upgrade_recipe
 from jumok.writing import ANOTHER_OUT, Draft, explained, put_on_disk, whole_file
@@ -196,8 +197,9 @@ def locked(folder: Path) -> Iterator[None]:
         except OSError:
             raise RunError(f"another process is training in {folder}; wait for it, or choose another --out") from None
         try:
-            yield
+            with kept_from_workers(handle):  # a killed trainer's worker would hold the lock to the end of its step
+                yield
         finally:
-            fcntl.flock(handle, fcntl.LOCK_UN)  # for forked processes too, which hold the same handle a moment longer
+            fcntl.flock(handle, fcntl.LOCK_UN)  # for other forked processes too, which hold the same handle
     finally:
         os.close(handle)

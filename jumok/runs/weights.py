@@ -16,15 +16,17 @@ from jumok.errors import ConfigError
 from jumok.nn.model import Model
 from jumok.runs.eight_bits import in_floats
 from jumok.runs.formats import FORMAT, upgrade_tensors
+from jumok.runs.room import room_for
 from jumok.runs.run import Run
 from jumok.training.average import model_tensors
 from jumok.training.checkpoint import Checkpoints
 
 
-def build_model(recipe: Recipe) -> Model[Any]:
-    """Return the recipe's model with fresh weights, a pure function of recipe and seed."""
+def build_model(recipe: Recipe, *, copies: int = 1) -> Model[Any]:
+    """Return the recipe's model with fresh weights, a pure function of recipe and seed; so many copies of them must fit."""
     torch.manual_seed(recipe.training.seed)
-    return model_class(recipe.model.name)(recipe.model)
+    with room_for(recipe.model, copies=copies):
+        return model_class(recipe.model.name)(recipe.model)
 
 
 class WithoutDraws(TorchFunctionMode):
@@ -57,7 +59,7 @@ class WithoutDraws(TorchFunctionMode):
 
 def build_empty_model(config: ModelConfig) -> Model[Any]:
     """Return a model before its weights are loaded: what training starts from random numbers is left empty."""
-    with WithoutDraws():
+    with room_for(config), WithoutDraws():
         return model_class(config.name)(config)
 
 

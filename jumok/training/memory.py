@@ -1,9 +1,13 @@
-"""How much memory processes have held at most."""
+"""How much memory processes have held at most, and what is said where there is none left."""
 
 import resource
 import sys
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from jumok.errors import TrainingError
+from jumok.memory import shortage
 
 
 def peak_memory() -> int:
@@ -17,6 +21,21 @@ def peak_memory() -> int:
 def peak_memory_of_children() -> int:
     """Return the most bytes that any of the processes begun here and ended by now has held."""
     return _in_bytes(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+
+
+@contextmanager
+def within_memory(step: Callable[[], int]) -> Iterator[None]:
+    """Turn an error inside the block that says there is no memory into a sentence that says what would need less."""
+    try:
+        yield
+    except (MemoryError, RuntimeError, OSError) as error:
+        what = shortage(error)
+        if not what:
+            raise
+        raise TrainingError(
+            f"memory has run out after step {step():,}: {what}. Start another run with a smaller training.batch_tokens or "
+            "training.batch_size, or with training.workers = 1; or end other programs and go on with --resume."
+        ) from error
 
 
 def _in_bytes(peak: int) -> int:

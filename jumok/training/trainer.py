@@ -27,6 +27,7 @@ from jumok.tasks.base import BatchT, ModelT, Pending, Task
 from jumok.training.average import WeightAverage, load_tensors, model_tensors
 from jumok.training.callbacks import EvaluationReport, OnEvaluation, OnStep, StepReport
 from jumok.training.checkpoint import Checkpoints
+from jumok.training.memory import within_memory
 from jumok.training.metrics import Metrics
 from jumok.training.optimizer import load_optimizer_tensors, optimizer_tensors
 from jumok.training.progress import Reporter
@@ -99,7 +100,7 @@ class Trainer(Generic[ModelT, BatchT]):
         """Run to the last step, or until stopped; return how far it came."""
         self.one_step.freed.keep()
         # Workers are forked first: what is shown and what is caught belongs to this process alone.
-        with self.steps, self._stoppable():
+        with within_memory(lambda: self.state.step), self.steps, self._stoppable():
             self.reporter.start(self.state, self.config)
             if self.film is not None and self.state.step == 0:
                 with self._answering():

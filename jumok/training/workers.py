@@ -9,16 +9,11 @@ function of seed and place, weights and gradients live in memory that all of the
 
 import mmap
 import os
-import signal
 import sys
-import traceback
-import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
-from multiprocessing import get_context
-from multiprocessing.connection import Connection
-from typing import Any
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -28,11 +23,11 @@ from jumok.config import TrainingConfig
 from jumok.errors import ConfigError, TrainingError
 from jumok.native.fast_path import fast_path
 from jumok.nn.threads import threads
+from jumok.processes import Worker, end
 from jumok.training.step import Sums
 
 LARGEST = 64_000_000  # parameters: beyond, products are large enough for threads, and a gradient each costs memory
 ALIGNMENT = 64  # bytes: a line of the cache
-LOST = 3.0  # seconds that a worker gets to leave before it is killed
 
 Compute = Callable[[int, int, int], list[Sums]]  # (step, rank, workers) → gradients in place, and the sums
 
@@ -137,9 +132,9 @@ class Workers:
         self.count, self.seed, self.compute = count, seed, compute
         self.parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
         self.threads = torch.get_num_threads()
-        self.connections: list[Connection] = []
+        self.workers: list[Worker[int, list[Sums]]] = []
         self.gradients: list[list[Tensor]] = []
-        self.processes: list[Any] = []
+        self.step_number = 0
         self.stack = ExitStack()
 
     def __enter__(self) -> "Workers":
@@ -147,60 +142,32 @@ class Workers:
         with torch.no_grad():
             for parameter, shared in zip(self.parameters, shared_like(self.parameters), strict=True):
                 parameter.data = shared.copy_(parameter)
-        context = get_context("fork")
-        for rank in range(1, self.count):
-            ours, theirs = context.Pipe()
-            self.connections.append(ours)
-            self.gradients.append(shared_like(self.parameters))
-            process = context.Process(target=self._work, args=(rank, theirs), name=f"jumok-worker-{rank}", daemon=True)
-            with warnings.catch_warnings():
-                # Python warns of forks beside threads. Workers use one thread, as the loaders of torch do.
-                warnings.simplefilter("ignore", DeprecationWarning)
-                process.start()
-            theirs.close()
-            self.processes.append(process)
-        torch.set_num_threads(1)
-        self.stack.enter_context(fast_path())
+        with ExitStack() as stack:
+            stack.callback(end, self.workers)
+            for rank in range(1, self.count):
+                self.gradients.append(shared_like(self.parameters))
+                self.workers.append(Worker(partial(self._begin, rank), died=partial(self._died, rank)))
+            stack.enter_context(threads(1))
+            stack.enter_context(fast_path())
+            self.stack = stack.pop_all()
         return self
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
         """Take all threads for ourselves: the other processes have nothing to do inside this block."""
-        torch.set_num_threads(self.threads)
-        try:
+        with threads(self.threads):
             yield
-        finally:
-            torch.set_num_threads(1)
 
     def __exit__(self, *_: object) -> None:
         """Let the processes end; the threads come back."""
-        torch.set_num_threads(self.threads)
         self.stack.close()
-        for connection in self.connections:
-            connection.close()  # a worker that reads the end leaves
-        for process in self.processes:
-            process.join(LOST)
-            if process.is_alive():
-                process.kill()
-                process.join()
 
     def step(self, step: int) -> list[Sums]:
         """Return each batch's sums of a step over all processes; the gradients of all are in the parameters."""
-        for connection in self.connections:
-            with suppress(OSError):  # a dead worker is told below
-                connection.send(step)
-        sums = [self._part(step, 0)]
-        for rank, connection in enumerate(self.connections, start=1):
-            try:
-                answer = connection.recv()
-            except (EOFError, OSError):
-                raise TrainingError(
-                    f"worker process {rank} died at step {step:,}, perhaps for want of memory; go on with --resume, "
-                    "with a smaller training.batch_tokens or training.workers = 1"
-                ) from None
-            if isinstance(answer, BaseException):
-                raise answer
-            sums.append(answer)
+        self.step_number = step
+        for worker in self.workers:
+            worker.send(step)
+        sums = [self._part(step, 0), *(worker.receive() for worker in self.workers)]
         self._add_up_gradients()
         return add_up(sums)
 
@@ -217,22 +184,22 @@ class Workers:
         torch.manual_seed((self.seed * 1_000_003 + step) * 4096 + rank)
         return self.compute(step, rank, self.count)
 
-    def _work(self, rank: int, connection: Connection) -> None:
-        """Be a worker: compute whenever a step is announced, until nobody is there to announce one."""
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, signal.SIG_IGN)  # the trainer's process decides when to stop
-        for other in self.connections:
-            other.close()  # else a worker would keep the others waiting when the trainer is killed
+    def _begin(self, rank: int) -> Callable[[int], list[Sums]]:
+        """Make a worker ready: its gradients are those that the trainer's process reads."""
         torch.set_num_threads(1)
-        for parameter, gradient in zip(self.parameters, self.gradients[-1], strict=True):
+        own = self.gradients[rank - 1]
+        for parameter, gradient in zip(self.parameters, own, strict=True):
             parameter.grad = gradient
-        with fast_path(), suppress(EOFError, OSError):
-            while True:
-                step = connection.recv()
-                torch._foreach_zero_(self.gradients[-1])
-                try:
-                    connection.send(self._part(step, rank))
-                except Exception as error:
-                    error.add_note(traceback.format_exc())
-                    connection.send(error)
-        os._exit(0)
+
+        def work(step: int) -> list[Sums]:
+            torch._foreach_zero_(own)
+            with fast_path():
+                return self._part(step, rank)
+
+        return work
+
+    def _died(self, rank: int) -> TrainingError:
+        return TrainingError(
+            f"worker process {rank} died at step {self.step_number:,}, perhaps for want of memory; end other programs and go "
+            "on with --resume, or start another run with a smaller training.batch_tokens or training.workers = 1"
+        )

@@ -183,7 +183,11 @@ def test_a_resumed_run_is_the_uninterrupted_one(tmp_path, workers):
         f"training.workers={workers}",
         "training.save_every=2",
     ]
-    for name, steps, more in (("whole", 5, []), ("parts", 2, []), ("parts", 5, ["--resume"])):
+    for name, steps, more in (
+        ("whole", 5, []),
+        ("parts", 2, []),
+        ("parts", 5, ["--resume", "--set", "data.loaders=0"]),
+    ):
         done = jumok("train", recipe, "--out", tmp_path / name, *settings([*varied, f"training.steps={steps}"]), *more)
         assert done.code == 0, done.err
     whole, parts = (load_file(tmp_path / name / "last" / "model.safetensors") for name in ("whole", "parts"))

@@ -1,12 +1,12 @@
 """Sentences shared among processes: the same answers in the same order, and no process is left behind."""
 
-import multiprocessing
 import os
 import signal
 import time
 
 import pytest
 import torch
+from children import children
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -46,7 +46,7 @@ def test_answers_come_back_in_order_from_other_processes():
     assert 1 <= len({process for _, process in found} - {os.getpid()}) <= 3
     assert os.getpid() not in {process for _, process in found}
     assert sum(told) == 100
-    assert not multiprocessing.active_children()
+    assert not children()
 
 
 def fail(portion):
@@ -63,7 +63,7 @@ def test_an_error_is_the_callers_and_a_death_is_told():
         share(fail, [[0, 1]], processes=2)
     with pytest.raises(JumokError, match="a process that was searching died"):
         share(die, [[0, 1], [2]], processes=2)
-    assert not multiprocessing.active_children()
+    assert not children()
 
 
 def test_few_sentences_are_not_worth_a_process():

@@ -19,6 +19,19 @@ def test_what_is_missing_is_said(monkeypatch, tmp_path):
         meteor(["a"], [["a"]])
 
 
+@pytest.mark.parametrize(
+    "program", ["exit 1", "read line; exit 1", "while read line; do echo none; done", "kill -9 $$"]
+)
+def test_a_program_that_dies_or_says_something_else_is_told(program, monkeypatch, tmp_path):
+    """A pipe that breaks here is not that of our own output."""
+    java = tmp_path / "java"
+    java.write_text(f"#!/bin/sh\n{program}\n")
+    java.chmod(0o755)
+    monkeypatch.setattr(module, "find_meteor", lambda: (str(java), tmp_path / "meteor-1.5.jar"))
+    with pytest.raises(JumokError, match=r"METEOR's program ended without a score \(.*\); run .*java -jar"):
+        meteor(["a dog runs"] * 5000, [["a dog is running"]] * 5000)
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # pycocoevalcap leaves its pipes open
 def test_it_knows_stems_and_is_pycocoevalcaps():

@@ -281,8 +281,8 @@ def test_stochastic_depth_leaves_whole_examples_out_and_keeps_the_mean():
     assert torch.equal(found, (kept / 0.75)[:, None, None].expand(-1, 3, 2))
     assert float(kept.float().mean()) == pytest.approx(0.75, abs=0.03)
     assert torch.equal(depth.eval()(torch.ones(5)), torch.ones(5))
-    assert depth_rates(0.3, 4) == pytest.approx([0.0, 0.1, 0.2, 0.3])
-    assert depth_rates(0.3, 1) == [0.0]
+    assert list(depth_rates(0.3, 4)) == pytest.approx([0.0, 0.1, 0.2, 0.3])
+    assert list(depth_rates(0.3, 1)) == [0.0]
 
 
 def test_rollout_of_layers_that_look_elsewhere():

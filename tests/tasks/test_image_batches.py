@@ -3,11 +3,12 @@
 import gc
 import multiprocessing
 import os
-from pathlib import Path
+import signal
 
 import numpy as np
 import pytest
 import torch
+from children import children
 
 from jumok.config import Augment, ImageData
 from jumok.data.loader import Loader, room_for
@@ -126,12 +127,6 @@ def test_no_loader_is_left():
     assert children() == before
 
 
-def children():
-    """Return the processes that this one started and that still run."""
-    tasks = Path("/proc/self/task").glob("*/children")
-    return {pid for found in tasks for pid in found.read_text().split()}
-
-
 def test_what_a_loader_cannot_do_is_told():
     def make(place):
         raise ValueError(f"no batch {place}")
@@ -142,13 +137,28 @@ def test_what_a_loader_cannot_do_is_told():
     loader.close()
 
 
+DIED = r"a process that prepares images died.*--resume, and with --set data\.loaders=0"
+
+
 def test_a_loader_that_dies_is_told():
     def make(place):
         os._exit(1)
 
     loader = Loader(make, lambda: iter(range(9)), processes=1, largest=64)
-    with pytest.raises(TrainingError, match=r"a process that prepares images died.*data\.loaders = 0"):
+    with pytest.raises(TrainingError, match=DIED):
         loader.get()
+    loader.close()
+
+
+@pytest.mark.parametrize("moment", range(3))
+def test_nor_does_a_loader_that_was_killed_end_in_anything_but_a_sentence(moment):
+    """Its pipe breaks where a free place is sent to it, too; that was once taken for a reader of stdout that left."""
+    loader = Loader(lambda place: [np.full(3, place)], lambda: iter(range(99)), processes=2, largest=64)
+    for _ in range(moment):
+        loader.get()
+    os.kill(loader.workers[1].pid, signal.SIGKILL)
+    with pytest.raises(TrainingError, match=DIED):
+        [loader.get() for _ in range(99)]
     loader.close()
 
 

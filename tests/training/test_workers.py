@@ -1,15 +1,14 @@
 """Workers: the same gradient as one process, exact after a resume, gone when the work is over or anybody dies."""
 
 import json
-import multiprocessing
 import os
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 import torch
+from children import children, gone
 from torch import nn
 from torch.testing import assert_close
 
@@ -33,8 +32,9 @@ def rows(folder):
 def nothing_is_left():
     threads = torch.get_num_threads()
     torch.set_num_threads(2)
+    before = children()
     yield
-    assert multiprocessing.active_children() == []
+    assert children() == before
     assert torch.get_num_threads() == 2, "the threads come back"
     torch.set_num_threads(threads)
 
@@ -170,10 +170,7 @@ with Workers(3, nn.Linear(2, 2), lambda step, rank, count: [Sums(0.0, 1, {str(ra
     first, second = (line.split() for line in done.stdout.splitlines())
     assert first == second, done.stderr
     assert done.returncode == -signal.SIGKILL
-    until = time.monotonic() + 10
-    while any(os.path.exists(f"/proc/{number}") for number in first[1:]) and time.monotonic() < until:
-        time.sleep(0.05)
-    assert not any(os.path.exists(f"/proc/{number}") for number in first[1:])
+    assert gone(int(float(number)) for number in first[1:])
 
 
 def test_weights_are_one_memory():

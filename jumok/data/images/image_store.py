@@ -7,12 +7,10 @@ Pixels and classes are entries of the cache apart: other labels decode no image 
 
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property, partial
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -23,11 +21,14 @@ from jumok.data.images.decode import BrokenImageError, Pixels, to_pixels
 from jumok.data.images.listing import ImageEntry, load_entry
 from jumok.data.store import map_array, read_facts, refuse_damage, write_facts
 from jumok.errors import DataError, are, counted
+from jumok.processes import spread
 from jumok.reading import json_of
+
+Decoded = list[Pixels | str]  # of each entry: its pixels, or what is wrong with it
 
 CHUNK = 256  # images that a process decodes before it hands them over
 NAMED = 5  # broken images that are named; the rest are counted
-ENOUGH = 2 * CHUNK  # fewer images are decoded here, without other processes
+ENOUGH = 2  # fewer chunks are decoded here, without other processes
 
 
 class DrawEntry(Protocol):
@@ -139,8 +140,8 @@ def build_image_store(
     kept: list[int] = []
     sums, squares, done = np.zeros(channels), np.zeros(channels), 0
     chunks = [entries[first : first + CHUNK] for first in range(0, len(entries), CHUNK)]
-    with (folder / "pixels").open("wb") as file, _processes(len(entries)) as executor:
-        for chunk, found in zip(chunks, executor.map(decode, chunks) if executor else map(decode, chunks), strict=True):
+    with (folder / "pixels").open("wb") as file, closing(_decoded(decode, chunks)) as decoded:
+        for chunk, found in zip(chunks, decoded, strict=True):
             good = {number: pixels for number, pixels in enumerate(found, start=done) if not isinstance(pixels, str)}
             broken += [(entry.name, why) for entry, why in zip(chunk, found, strict=True) if isinstance(why, str)]
             if good:
@@ -178,11 +179,9 @@ def build_classes(images: ImageStore, entries: Sequence[ImageEntry], labels: Seq
     (folder / "classes").write_bytes(np.array(classes, dtype="<i4").tobytes())
 
 
-def decode_chunk(
-    entries: Sequence[ImageEntry], *, size: int, channels: int, fit: str, draw: DrawEntry
-) -> list[Pixels | str]:
+def decode_chunk(entries: Sequence[ImageEntry], *, size: int, channels: int, fit: str, draw: DrawEntry) -> Decoded:
     """Return the pixels of each entry, or what is wrong with it."""
-    found: list[Pixels | str] = []
+    found: Decoded = []
     for entry in entries:
         try:
             found.append(to_pixels(draw(entry, least=size), size=size, channels=channels, fit=fit))
@@ -191,13 +190,29 @@ def decode_chunk(
     return found
 
 
-@contextmanager
-def _processes(images: int) -> Iterator[Executor | None]:
-    """Yield an executor with a process for each core, or None where that would not pay."""
-    cores = os.cpu_count() or 1
-    if images < ENOUGH or cores < 2:
-        yield None
+def _decoded(
+    decode: Callable[[Sequence[ImageEntry]], Decoded], chunks: list[Sequence[ImageEntry]]
+) -> Generator[Decoded]:
+    """Yield what decode makes of each chunk, in their order; by a process for each core where that pays."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if len(chunks) < ENOUGH or cores < 2:
+        yield from map(decode, chunks)
         return
-    # A fresh server process forks the others: this one may have threads, which a fork would not survive.
-    with ProcessPoolExecutor(cores, mp_context=get_context("forkserver")) as executor:
-        yield executor
+    early: dict[int, Decoded] = {}
+
+    def begin() -> Callable[[int], Decoded]:
+        return lambda number: decode(chunks[number])
+
+    with closing(spread(begin, range(len(chunks)), processes=cores, died=_died)) as answers:
+        for wanted in range(len(chunks)):
+            while wanted not in early:
+                number, found = next(answers)
+                early[number] = found
+            yield early.pop(wanted)
+
+
+def _died() -> DataError:
+    return DataError(
+        "a process that decodes images died, perhaps for want of memory; try it again with taskset -c 0 before the command, "
+        "which takes one process"
+    )

@@ -1,14 +1,19 @@
 """Images decoded once: in order, whole, with mean and deviation; what is broken is named; divisions are by name."""
 
+import os
+import signal
+
 import numpy as np
 import pytest
+from children import children
 from PIL import Image
 
+from jumok.cache import cached_folder
 from jumok.config import ImageData
 from jumok.data.images import image_store as image_store
 from jumok.data.images.image_corpora import ImageCorpora
 from jumok.data.images.image_store import ImageStore, LabelledImageStore, build_classes, build_image_store
-from jumok.data.images.listing import ImageEntry
+from jumok.data.images.listing import ImageEntry, load_entry
 from jumok.errors import ConfigError, DataError
 
 
@@ -36,11 +41,15 @@ def labelled(images, entries, labels, folder):
     return LabelledImageStore.open(images, folder)
 
 
+def share_among_processes(monkeypatch):
+    monkeypatch.setattr(image_store, "CHUNK", 7)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0, 1, 2})
+
+
 @pytest.mark.parametrize("processes", [False, True])
 def test_images_stand_in_their_order(entries, tmp_path, monkeypatch, processes):
     if processes:
-        monkeypatch.setattr(image_store, "ENOUGH", 10)
-        monkeypatch.setattr(image_store, "CHUNK", 7)
+        share_among_processes(monkeypatch)
     done = []
     store = build(entries, tmp_path / "store", progress=done.append)
     assert store.pixels.shape == (40, 4, 4, 1)
@@ -57,6 +66,25 @@ def test_broken_exif_is_no_broken_image(entries, tmp_path):
     store = build(entries, tmp_path / "store")
     assert len(store) == 40
     assert store.pixels[5, 0, 0, 0] == 30
+
+
+def test_a_process_that_dies_while_it_decodes_is_told_and_leaves_no_store(entries, tmp_path, monkeypatch):
+    def draw(entry, *, least=0):
+        if entry.name == "20.png":
+            os.kill(os.getpid(), signal.SIGKILL)
+        return load_entry(entry)
+
+    share_among_processes(monkeypatch)
+    monkeypatch.setenv("JUMOK_CACHE", str(tmp_path / "cache"))
+    with pytest.raises(DataError, match=r"a process that decodes images died.*taskset -c 0 before the command"):
+        cached_folder(
+            "images-1",
+            lambda folder: build_image_store(
+                entries, folder, size=4, channels=1, fit="crop", progress=lambda done: None, draw=draw
+            ),
+        )
+    assert not list((tmp_path / "cache").iterdir())
+    assert not children()
 
 
 def test_broken_images_are_named_and_counted(entries, tmp_path):
