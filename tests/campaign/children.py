@@ -30,7 +30,8 @@ from campaign.target import Outcome, Target, run_case
 class Limits:
     """What a case may take."""
 
-    seconds: float = 10.0
+    seconds: float = 10.0  # of the processor: a machine that is busy with other things makes no hang
+    waiting: float = 60.0  # seconds on the clock
     address_space: int = 2 << 30  # bytes beside what the process has: more cannot even be asked for
 
 
@@ -108,9 +109,10 @@ def _end(child: Child) -> Outcome | None:
         assert os.waitstatus_to_exitcode(status) == 0, said  # between two cases: a mistake of the campaign's own
         return None
     code = os.waitstatus_to_exitcode(status)
-    how = (
-        f"died by {signal.Signals(-code).name}" if code < 0 else "hang" if "Timeout (" in said else f"exit code {code}"
-    )
+    if code == -signal.SIGPROF or "Timeout (" in said:
+        how = "hang"
+    else:
+        how = f"died by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
     return Outcome(child.batch.target.name, child.begun, how, detail=said[-6000:], root=f"{how} {_deepest(said)}")
 
 
@@ -150,13 +152,16 @@ def _work(batch: Batch, limits: Limits, room: Path, pipe: int) -> NoReturn:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         allow(limits.address_space)
         faulthandler.enable(said)
+        faulthandler.register(signal.SIGPROF, file=said, chain=True)  # a traceback, then the end, inside C too
         os.chdir(room)
         (room / "case").mkdir()
         for index in batch.indices:
             os.write(pipe, json.dumps({"begun": index}).encode() + b"\n")
-            faulthandler.dump_traceback_later(limits.seconds, exit=True, file=said)
+            faulthandler.dump_traceback_later(limits.waiting, exit=True, file=said)
+            signal.setitimer(signal.ITIMER_PROF, limits.seconds)
             silent = os.fstat(said).st_size
             outcome = run_case(batch.target, batch.good, room / "case", seed=batch.seed, index=index)
+            signal.setitimer(signal.ITIMER_PROF, 0)
             faulthandler.cancel_dump_traceback_later()
             sys.stdout.flush(), sys.stderr.flush()
             outcome = _with_what_was_printed(outcome, said, silent)
