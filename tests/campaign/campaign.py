@@ -52,7 +52,11 @@ def whole(
     rows = [] if names else [*kills.campaign(share=share, seed=seed), *disks.campaign(share=share, seed=seed)]
     show(tallies, rows, seed=seed)
     if failures is not None:
-        failures.write_text("".join(f"{line}\n" for tally in tallies for line in tally.lines(seed)), encoding="utf-8")
+        failures.write_text(
+            "".join(f"{line}\n" for tally in tallies for line in tally.lines(seed)),
+            encoding="utf-8",
+            errors="backslashreplace",
+        )
     if not names or out is not None:
         (out or RESULT).write_text(
             as_markdown(tallies, rows, seed=seed, share=share, day=date.today()), encoding="utf-8"

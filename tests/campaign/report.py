@@ -77,7 +77,7 @@ def show(tallies: Sequence[Tally], rows: Sequence[Row], *, seed: int) -> None:
         console.print(table)
     for tally in tallies:
         for line in tally.lines(seed):
-            print(line)
+            print(line.encode("utf-8", "backslashreplace").decode())
 
 
 def as_markdown(tallies: Sequence[Tally], rows: Sequence[Row], *, seed: int, share: float, day: date) -> str:

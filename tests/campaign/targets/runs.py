@@ -95,6 +95,11 @@ RUN = {
 WITHOUT_TEXT = {glob: kind for glob, kind in RUN.items() if "[st]" not in glob}
 
 
+def write_image(folder: Path) -> None:
+    pixels = np.random.default_rng(1).integers(0, 256, (16, 16, 3), dtype=np.uint8)
+    Image.fromarray(pixels).save(folder / "image.png")
+
+
 def write_data(folder: Path) -> None:
     """Write what the recipes above are trained on: lines of text, texts with classes, a series."""
     lines = [f"the {thing} was {word} on day {day}" for day, (thing, word) in enumerate(PHRASES * 3)]
@@ -104,8 +109,7 @@ def write_data(folder: Path) -> None:
     days = np.datetime64("2024-01-01") + np.arange(60)
     rows = [f"{day},{5 + np.sin(number):.3f},{number % 7}" for number, day in enumerate(days)]
     (folder / "table.csv").write_text("\n".join(["day,load,weekday", *rows, ""]), encoding="utf-8")
-    pixels = np.random.default_rng(1).integers(0, 256, (16, 16, 3), dtype=np.uint8)
-    Image.fromarray(pixels).save(folder / "image.png")
+    write_image(folder)
 
 
 PHRASES = [(thing, word) for thing in ("film", "play", "song") for word in ("fine", "poor", "so so")]
