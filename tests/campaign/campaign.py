@@ -9,9 +9,9 @@ import torch
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from campaign import disks, kills
 from campaign.children import Batch, Limits, run
 from campaign.report import Tally, as_markdown, show
+from campaign.row import Row
 from campaign.target import Given, Target
 from campaign.targets import TARGETS
 
@@ -49,7 +49,7 @@ def whole(
     chosen = [target for target in TARGETS if not names or target.name in names]
     console = Console(stderr=True)
     tallies = mutations(chosen, folder, seed=seed, share=share, jobs=jobs, console=console)
-    rows = [] if names else [*kills.campaign(share=share, seed=seed), *disks.campaign(share=share, seed=seed)]
+    rows = [] if names else kills_and_disks(seed=seed, share=share)
     show(tallies, rows, seed=seed)
     if failures is not None:
         failures.write_text(
@@ -62,6 +62,13 @@ def whole(
             as_markdown(tallies, rows, seed=seed, share=share, day=date.today()), encoding="utf-8"
         )
     return int(any(tally.failures for tally in tallies) or any(row.failures for row in rows))
+
+
+def kills_and_disks(*, seed: int, share: float) -> list[Row]:
+    """Return what became of runs whose processes were killed, and of full disks."""
+    from campaign import disks, kills  # not needed for mutations
+
+    return [*kills.campaign(share=share, seed=seed), *disks.campaign(share=share, seed=seed)]
 
 
 def mutations(

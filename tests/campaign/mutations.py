@@ -16,7 +16,7 @@ Mutator = Callable[[bytes, Random], bytes]
 
 MEMBER = 1 << 24  # bytes that one member of a bomb unpacks to
 BOMB = 96  # members of a bomb: 1.5 GB out of 1.5 MB
-LONG_LINE = 1 << 22  # letters of a very long line
+LONG_LINE = 1 << 20  # letters of a very long line
 
 
 def _place(content: bytes, rng: Random) -> int:
@@ -147,7 +147,7 @@ def other_line_ends(content: bytes, rng: Random) -> bytes:
 def long_line(content: bytes, rng: Random) -> bytes:
     """Put a very long line or word in."""
     place = _place(content, rng)
-    return content[:place] + rng.choice([b"a", b"a ", b"7", b'"', b"\xea\xb0\x80"]) * (LONG_LINE // 4) + content[place:]
+    return content[:place] + rng.choice([b"a", b"a ", b"7", b'"', b"\xea\xb0\x80"]) * LONG_LINE + content[place:]
 
 
 def unequal_columns(content: bytes, rng: Random) -> bytes:

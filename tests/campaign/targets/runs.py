@@ -3,6 +3,7 @@
 A run here has learnt for two steps: what it answers does not matter, that it answers or refuses does.
 """
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,8 @@ from jumok import api
 BRIEF = {"steps": 2, "warmup": 1, "evaluate_every": 2, "save_every": 2, "workers": 1, "probes": 1}
 TEXTS = BRIEF | {"batch_tokens": 200, "evaluate_sentences": 2}
 IMAGES = BRIEF | {"batch_size": 7}
+CAPTIONS = {"file": "captions.json", "images": "photos.npz"}
 WORDS = {"kind": "word", "min_frequency": 1}
-SHAPES = {"set": "shapes", "set_size": 30, "loaders": 0}
 SMALL = {"layers": 1, "width": 8, "heads": 2, "feedforward": 11}
 
 TRANSLATOR = {
@@ -53,14 +54,14 @@ CLASSIFIER = {
 }
 VIT = {
     "task": "image-classification",
-    "data": SHAPES | {"size": 16},
+    "data": {"train": "photos.npz", "hold_out": 5, "size": 16, "loaders": 0},
     "model": {"name": "vit", **SMALL, "patch_size": 8},
     "training": IMAGES,
 }
 CNN = VIT | {"model": {"name": "cnn", "width": 8, "stages": 1, "blocks": 1}}
 CAPTIONER = {
     "task": "image-captioning",
-    "data": SHAPES | {"size": 16, "max_length": 80},
+    "data": {"train": CAPTIONS, "hold_out": 5, "size": 16, "max_length": 80, "loaders": 0},
     "tokenizer": WORDS,
     "model": {"name": "captioner", "encoder": {"name": "cnn", "width": 8, "stages": 1, "blocks": 1}, "width": 8, "embedding_width": 4},
     "training": IMAGES | {"evaluate_sentences": 2},
@@ -68,13 +69,13 @@ CAPTIONER = {
 }  # fmt: skip
 CODES = {
     "task": "image-codes",
-    "data": SHAPES | {"size": 16},
+    "data": {"train": "photos.npz", "hold_out": 5, "size": 16, "loaders": 0},
     "model": {"name": "image-codes", "halvings": 3, "width": 8, "most_width": 8, "levels": [5, 4, 3]},
     "training": IMAGES | {"probes": 0},
 }
 DRAWER = {
     "task": "text-to-image",
-    "data": SHAPES | {"max_length": 60},
+    "data": {"train": CAPTIONS, "hold_out": 5, "max_length": 60, "loaders": 0},
     "tokenizer": WORDS,
     "model": {"name": "dalle", **SMALL},
     "training": IMAGES | {"evaluate_sentences": 2, "probes": 0},
@@ -110,6 +111,9 @@ def write_data(folder: Path) -> None:
     rows = [f"{day},{5 + np.sin(number):.3f},{number % 7}" for number, day in enumerate(days)]
     (folder / "table.csv").write_text("\n".join(["day,load,weekday", *rows, ""]), encoding="utf-8")
     write_image(folder)
+    photos = np.random.default_rng(2).integers(0, 256, (24, 16, 16, 3), dtype=np.uint8)
+    np.savez(folder / "photos.npz", x=photos, y=np.arange(24) % 3)
+    (folder / "captions.json").write_text(json.dumps(lines[:24]), encoding="utf-8")
 
 
 PHRASES = [(thing, word) for thing in ("film", "play", "song") for word in ("fine", "poor", "so so")]
@@ -156,7 +160,7 @@ def describe(given: Given) -> None:
 
 
 def draw(given: Given) -> None:
-    jumok.load(given.folder / "run", jumok.Drawer).draw("a large red circle")
+    jumok.load(given.folder / "run", jumok.Drawer).draw("the film was fine")
 
 
 def recode(given: Given) -> None:
