@@ -23,7 +23,7 @@ def make_good(targets: Sequence[Target], folder: Path) -> Iterator[tuple[Target,
     """Yield each target with the folder of its good files, which jumok has read without a word."""
     torch.set_num_threads(1)  # children are forks, and another thread would not be in them
     for target in targets:
-        good, room = folder / target.name, folder / "room"
+        good, room = folder / "good" / target.name, folder / "room"
         good.mkdir(parents=True)
         target.make(good)
         for place, _ in target.places(good):

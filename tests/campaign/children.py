@@ -61,6 +61,8 @@ class Child:
 def run(batches: Sequence[Batch], *, jobs: int = 2, limits: Limits = Limits()) -> Iterator[Outcome]:
     """Yield how each case of each batch ends, as they end."""
     waiting, running = list(reversed(batches)), selectors.DefaultSelector()
+    gc.collect()
+    gc.freeze()  # what is there already is never looked at in children, and so stays shared
     try:
         while waiting or running.get_map():
             while waiting and len(running.get_map()) < jobs:
@@ -83,6 +85,7 @@ def run(batches: Sequence[Batch], *, jobs: int = 2, limits: Limits = Limits()) -
             os.kill(key.data.process, signal.SIGKILL)
             _end(key.data)
         running.close()
+        gc.unfreeze()
 
 
 def _outcomes(child: Child, read: bytes) -> Iterator[Outcome]:
@@ -148,6 +151,8 @@ def _work(batch: Batch, limits: Limits, room: Path, pipe: int) -> NoReturn:
         for stream in (1, 2):
             os.dup2(said, stream)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        # pytest has streams of its own
+        sys.stdout = sys.stderr = open(said, "w", encoding="utf-8", buffering=1, closefd=False)  # noqa: SIM115
         os.environ["JUMOK_CACHE"] = str(room / "cache")
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         allow(limits.address_space)
