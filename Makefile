@@ -1,6 +1,7 @@
 # make run   sets up and does the main job on built-in data
 # make test  sets up and passes the tests
 # make wheel sets up and builds the wheel and the sdist into dist/
+# make campaign   damages files, kills processes, fills disks for up to an hour: docs/reliability.md
 # make bench DATA=folder PART=recurrent   measures jumok beside its peers: see benchmarks/README.md
 PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
@@ -10,7 +11,7 @@ RUN = runs/dates-transformer
 
 PART = transformer translation startup recurrent language generation images captions forecasting drawing
 
-.PHONY: run test test-slow lint wheel bench clean
+.PHONY: run test test-slow campaign lint wheel bench clean
 
 run: .venv/.run
 	$(JUMOK) translate ko-en "넌 누구니?"
@@ -37,6 +38,9 @@ test: .venv/.dev lint
 
 test-slow: .venv/.slow
 	.venv/bin/pytest -m slow
+
+campaign: .venv/.dev
+	cd tests && ../.venv/bin/python -m campaign $(OPTIONS)
 
 lint: .venv/.dev
 	.venv/bin/ruff check .
