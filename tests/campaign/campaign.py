@@ -26,7 +26,7 @@ def make_good(targets: Sequence[Target], folder: Path) -> Iterator[tuple[Target,
         good, room = folder / "good" / target.name, folder / "room"
         good.mkdir(parents=True)
         target.make(good)
-        for place, _ in target.places(good):
+        for place in target.examples(good):
             shutil.copytree(good, room / target.name, symlinks=True)
             (room / "written").mkdir()
             target.read(

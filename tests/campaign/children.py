@@ -61,7 +61,6 @@ class Child:
 def run(batches: Sequence[Batch], *, jobs: int = 2, limits: Limits = Limits()) -> Iterator[Outcome]:
     """Yield how each case of each batch ends, as they end."""
     waiting, running = list(reversed(batches)), selectors.DefaultSelector()
-    gc.collect()
     gc.freeze()  # what is there already is never looked at in children, and so stays shared
     try:
         while waiting or running.get_map():

@@ -60,6 +60,10 @@ class Target:
         assert found, f"{self.name} has no files"
         return sorted(found.items())
 
+    def examples(self, folder: Path) -> list[Path]:
+        """Return a file of each glob, from the folder on."""
+        return [min(folder.glob(glob)).relative_to(folder) for glob in self.files]
+
 
 @dataclass(frozen=True)
 class Outcome:
