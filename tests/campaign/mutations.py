@@ -2,7 +2,8 @@
 
 content, kind of file, random numbers → mutate → the mutator's name, other bytes
 
-Here is damage to plain bytes, text, gzip and protocol buffers; structured.py knows JSON, TOML, .npz and safetensors.
+Here is damage to plain bytes, text, gzip and protocol buffers; structured.py knows JSON and TOML, arrays.py .npz and
+safetensors.
 """
 
 import gzip
@@ -10,7 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from random import Random
 
-from campaign import structured
+from campaign import arrays, structured
 
 Mutator = Callable[[bytes, Random], bytes]
 
@@ -238,8 +239,8 @@ KINDS: dict[str, tuple[Sequence[Mutator], ...]] = {  # each group of mutators is
     "json": (BYTES, TEXT, structured.JSON, structured.JSON, structured.JSON),
     "jsonl": (BYTES, TEXT, structured.JSONL, structured.JSONL),
     "toml": (BYTES, TEXT, structured.TOML, structured.TOML),
-    "npz": (BYTES, structured.NPZ, structured.NPZ),
-    "safetensors": (BYTES, structured.SAFETENSORS, structured.SAFETENSORS),
+    "npz": (BYTES, arrays.NPZ, arrays.NPZ),
+    "safetensors": (BYTES, arrays.SAFETENSORS, arrays.SAFETENSORS),
     "protobuf": (BYTES, BYTES, (long_varint, other_field)),
     "gzip": (BYTES, (bomb, cut, flip_bits), [inside(one) for one in BYTES]),
     "gzip text": (BYTES, (bomb, cut, flip_bits), [inside(one) for one in TEXT]),

@@ -14,6 +14,7 @@ import jumok
 from campaign.target import Given, Target
 from campaign.targets import runs
 from campaign.targets.tables import write_table
+from jumok import api
 from jumok.runs.job import prepare
 from jumok.runs.run import load_recipe
 
@@ -87,6 +88,37 @@ def prepare_images(name: str, **more: Any) -> Callable[[Given], None]:
 def prepare_captions(name: str = "", **more: Any) -> Callable[[Given], None]:
     """Return what reads captions and their images, and takes a batch."""
     return lambda given: _prepare(given, runs.CAPTIONER, file=name or given.file.name, **more)
+
+
+def make_table(folder: Path) -> None:
+    """Write images, and tables that name them and their classes."""
+    make_folders(folder)
+    files = sorted((folder / "train").rglob("*.*"))
+    rows = [(file.relative_to(folder).as_posix(), file.parent.name) for file in files]
+    for suffix in (".csv", ".jsonl", ".parquet"):
+        write_table(folder / f"table{suffix}", ("image", "label"), rows)
+
+
+def read_table(given: Given) -> None:
+    """Read a table of images and their classes, and take a batch."""
+    _prepare(given, runs.VIT, file=given.file.name, image="image", label="label")
+
+
+def make_new(folder: Path) -> None:
+    """Write what `jumok new` may be shown of images: an .npz with classes, and captions of another."""
+    make_npz(folder)
+    np.savez(folder / "photos.npz", x=pixels(count=60))
+    (folder / "captions.json").write_text(
+        json.dumps([f"{text} of many" for text in CAPTIONS * 3][:60]), encoding="utf-8"
+    )
+
+
+def new_recipe(given: Given) -> None:
+    """Let `jumok new` look at images of classes, or at captions and their images."""
+    classes = given.file.name == "images.npz"
+    data = [given.file] if classes else [given.folder / "captions.json", given.folder / "photos.npz"]
+    api.new_recipe(data, out=given.out / "new.toml")
+    (given.out / "new.toml").unlink()
 
 
 def idx(values: np.ndarray[Any, Any]) -> bytes:
@@ -193,6 +225,8 @@ def make_captioned_npz(folder: Path) -> None:
 TARGETS = [
     Target("image", make_classifier, classify_image, {"images/*": "bytes"}, 1500),
     Target("image-folders", make_folders, prepare_images("train"), {"train/*/*": "bytes"}, 500),
+    Target("image-table", make_table, read_table, {"table.csv": "text", "table.jsonl": "jsonl", "table.parquet": "bytes"}, 500),
+    Target("new-images", make_new, new_recipe, {"*.npz": "npz", "captions.json": "json"}, 400),
     Target("idx", make_idx, prepare_images("train-images-idx3-ubyte"), {"train-*": "bytes"}, 500),
     Target("idx-gz", make_packed_idx, prepare_images("train-images-idx3-ubyte.gz"), {"train-*": "gzip"}, 500),
     Target("cifar", make_cifar, prepare_images("data_batch_1.bin"), {"data_batch_1.bin": "bytes", "batches.meta.txt": "text"}, 400),
