@@ -90,7 +90,8 @@ def damage(target: Target, folder: Path, *, seed: int, index: int) -> tuple[Path
 
 def run_case(target: Target, good: Path, room: Path, *, seed: int, index: int) -> Outcome:
     """Return how one case ends; room is an empty folder, and is left empty."""
-    folder, written = room / target.name, room / "written"
+    place_of_case = room / f"case-{index}"  # of its own: some readers keep what they have read of a path
+    folder, written = place_of_case / target.name, place_of_case / "written"
     shutil.copytree(good, folder, symlinks=True)
     written.mkdir()
     before = set(_files(folder))
@@ -124,8 +125,7 @@ def run_case(target: Target, good: Path, room: Path, *, seed: int, index: int) -
         failure, detail, root = "warning", "\n".join(said), said[0].partition("\n")[0]
     if not failure and memory > MOST_MEMORY:
         failure, detail, root = f"memory: {memory >> 20:,} MB", "", f"memory {place.suffix}"
-    shutil.rmtree(folder)
-    shutil.rmtree(written)
+    shutil.rmtree(place_of_case)
     return Outcome(target.name, index, failure, what, detail, root if failure else "", seconds, memory)
 
 

@@ -180,13 +180,15 @@ def new_recipe(given: Given) -> None:
 
 TWO_FILES = {"train.en": "text", "train.ko.gz": "gzip text"}
 
+OF_DATA = ("training data", "[data]", "data.hold_out")  # what a message may say of files that are good, but too little
+
 TARGETS = [
     Target("pairs-tables", tables(("en", "ko"), PAIRS), read_parallel, IN_EACH_FORMAT, 2000),
-    Target("pairs-prepared", tables(("en", "ko"), PAIRS), prepare_parallel, IN_EACH_FORMAT, 500),
+    Target("pairs-prepared", tables(("en", "ko"), PAIRS), prepare_parallel, IN_EACH_FORMAT, 500, OF_DATA),
     Target("pairs-two-files", write_two_files, read_two_files, TWO_FILES, 1000, ("train.en", "train.ko")),
-    Target("labelled-texts", tables(("text", "label"), LABELLED), prepare_labelled, IN_EACH_FORMAT, 700),
-    Target("running-text", runs.write_data, prepare_text, {"text.txt": "text"}, 500),
-    Target("series", write_series, prepare_series, IN_EACH_FORMAT, 800),
+    Target("labelled-texts", tables(("text", "label"), LABELLED), prepare_labelled, IN_EACH_FORMAT, 700, OF_DATA),
+    Target("running-text", runs.write_data, prepare_text, {"text.txt": "text"}, 500, OF_DATA),
+    Target("series", write_series, prepare_series, IN_EACH_FORMAT, 800, OF_DATA),
     Target("series-forecast", make_forecaster, forecast_tables, IN_EACH_FORMAT, 600),
     Target("word2vec", write_vectors, read_vectors, {"vectors.txt": "text"}, 700),
     Target("lines-to-translate", make_input, translate_file, {"in.txt": "text"}, 400),
