@@ -233,6 +233,7 @@ BYTES: Sequence[Mutator] = (
 TEXT: Sequence[Mutator] = (
     invalid_utf8, control_characters, other_encoding, other_line_ends, long_line, unequal_columns, other_lines, other_word, other_word,
 )  # fmt: skip
+PACKED: Sequence[Mutator] = (bomb, cut, cut, cut_head, flip_bits, flip_bits, insert, remove, set_zeros, splice)
 KINDS: dict[str, tuple[Sequence[Mutator], ...]] = {  # each group of mutators is drawn from as often as the others
     "bytes": (BYTES,),
     "text": (BYTES, TEXT, TEXT),
@@ -242,8 +243,8 @@ KINDS: dict[str, tuple[Sequence[Mutator], ...]] = {  # each group of mutators is
     "npz": (BYTES, arrays.NPZ, arrays.NPZ),
     "safetensors": (BYTES, arrays.SAFETENSORS, arrays.SAFETENSORS),
     "protobuf": (BYTES, BYTES, (long_varint, other_field)),
-    "gzip": (BYTES, (bomb, cut, flip_bits), [inside(one) for one in BYTES]),
-    "gzip text": (BYTES, (bomb, cut, flip_bits), [inside(one) for one in TEXT]),
+    "gzip": (BYTES, PACKED, [inside(one) for one in BYTES]),
+    "gzip text": (BYTES, PACKED, [inside(one) for one in TEXT]),
 }
 
 

@@ -83,7 +83,7 @@ def _scale(container: Any, key: Any, rng: Random) -> str:
     elif isinstance(value, list):
         container[key] = rng.choice([value[:-1], value * 2, value[::-1], value[:1]])
     else:
-        container[key] = list(value)
+        container[key] = list(value or ())
     return ""
 
 
