@@ -17,7 +17,7 @@ Mutator = Callable[[bytes, Random], bytes]
 
 MEMBER = 1 << 24  # bytes that one member of a bomb unpacks to
 BOMB = 96  # members of a bomb: 1.5 GB out of 1.5 MB
-LONG_LINE = 1 << 20  # letters of a very long line
+LONG_LINE = 1 << 18  # letters of a very long line
 
 
 def _place(content: bytes, rng: Random) -> int:

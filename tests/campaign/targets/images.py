@@ -223,15 +223,15 @@ def make_captioned_npz(folder: Path) -> None:
 
 
 TARGETS = [
-    Target("image", make_classifier, classify_image, {"images/*": "bytes"}, 1500),
-    Target("image-folders", make_folders, prepare_images("train"), {"train/*/*": "bytes"}, 500, OF_DATA),
-    Target("image-table", make_table, read_table, {"table.csv": "text", "table.jsonl": "jsonl", "table.parquet": "bytes"}, 500, OF_DATA),
-    Target("new-images", make_new, new_recipe, {"*.npz": "npz", "captions.json": "json"}, 400),
-    Target("idx", make_idx, prepare_images("train-images-idx3-ubyte"), {"train-*": "bytes"}, 500, OF_DATA),
-    Target("idx-gz", make_packed_idx, prepare_images("train-images-idx3-ubyte.gz"), {"train-*": "gzip"}, 500, OF_DATA),
-    Target("cifar", make_cifar, prepare_images("data_batch_1.bin"), {"data_batch_1.bin": "bytes", "batches.meta.txt": "text"}, 400, OF_DATA),
-    Target("npz", make_npz, prepare_images("images.npz"), {"images.npz": "npz"}, 900, OF_DATA),
-    Target("npz-jpeg", make_jpeg_npz, prepare_images("images.npz"), {"images.npz": "npz"}, 500, OF_DATA),
-    Target("captions", make_captions, read_captions, CAPTION_FILES, 1000, OF_DATA),
+    Target("image", make_classifier, classify_image, {"images/*": "bytes"}, 1200),
+    Target("image-folders", make_folders, prepare_images("train"), {"train/*/*": "bytes"}, 400, OF_DATA),
+    Target("image-table", make_table, read_table, {"table.csv": "text", "table.jsonl": "jsonl", "table.parquet": "bytes"}, 400, OF_DATA),
+    Target("new-images", make_new, new_recipe, {"*.npz": "npz", "captions.json": "json"}, 300),
+    Target("idx", make_idx, prepare_images("train-images-idx3-ubyte"), {"train-*": "bytes"}, 400, OF_DATA),
+    Target("idx-gz", make_packed_idx, prepare_images("train-images-idx3-ubyte.gz"), {"train-*": "gzip"}, 400, OF_DATA),
+    Target("cifar", make_cifar, prepare_images("data_batch_1.bin"), {"data_batch_1.bin": "bytes", "batches.meta.txt": "text"}, 300, OF_DATA),
+    Target("npz", make_npz, prepare_images("images.npz"), {"images.npz": "npz"}, 700, OF_DATA),
+    Target("npz-jpeg", make_jpeg_npz, prepare_images("images.npz"), {"images.npz": "npz"}, 400, OF_DATA),
+    Target("captions", make_captions, read_captions, CAPTION_FILES, 800, OF_DATA),
     Target("captions-npz", make_captioned_npz, prepare_captions("captions.json", images="images.npz"), {"images.npz": "npz", "captions.json": "json"}, 400, OF_DATA),
 ]  # fmt: skip

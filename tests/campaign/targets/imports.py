@@ -287,12 +287,12 @@ IMAGES = WEIGHTS | {"preprocessor_config.json": "json"}
 MARIAN = WEIGHTS | {"vocab.json": "json", "generation_config.json": "json", "*.spm": "protobuf"}
 
 TARGETS = [
-    Target("import-gpt2", write_gpt2, import_folder(generate), WEIGHTS | {"vocab.json": "json", "merges.txt": "text"}, 500, ("/import-gpt2",)),
-    Target("import-gpt2-tokenizer", write_gpt2_tokenizer, import_folder(generate), WEIGHTS | {"tokenizer.json": "json"}, 600, ("/import-gpt2-tokenizer",)),
-    Target("import-bert", write_bert, import_folder(classify), WEIGHTS | {"vocab.txt": "text", "tokenizer_config.json": "json"}, 600, ("/import-bert",)),
+    Target("import-gpt2", write_gpt2, import_folder(generate), WEIGHTS | {"vocab.json": "json", "merges.txt": "text"}, 400, ("/import-gpt2",)),
+    Target("import-gpt2-tokenizer", write_gpt2_tokenizer, import_folder(generate), WEIGHTS | {"tokenizer.json": "json"}, 500, ("/import-gpt2-tokenizer",)),
+    Target("import-bert", write_bert, import_folder(classify), WEIGHTS | {"vocab.txt": "text", "tokenizer_config.json": "json"}, 500, ("/import-bert",)),
     Target("import-bert-bin", write_bert_bin, import_folder(classify), {"pytorch_model.bin": "bytes"}, 300, ("/import-bert-bin",)),
-    Target("import-vit", _with_image(write_vit), classify_image, IMAGES, 500, ("/import-vit",)),
-    Target("import-swin", _with_image(write_swin), classify_image, IMAGES, 500, ("/import-swin",)),
-    Target("import-marian", write_marian, import_folder(translate), MARIAN, 700, ("/import-marian",)),
-    Target("sentencepiece", make_pieces, read_sentencepiece, {"source.spm": "protobuf"}, 1500),
+    Target("import-vit", _with_image(write_vit), classify_image, IMAGES, 400, ("/import-vit",)),
+    Target("import-swin", _with_image(write_swin), classify_image, IMAGES, 400, ("/import-swin",)),
+    Target("import-marian", write_marian, import_folder(translate), MARIAN, 600, ("/import-marian",)),
+    Target("sentencepiece", make_pieces, read_sentencepiece, {"source.spm": "protobuf"}, 1000),
 ]  # fmt: skip

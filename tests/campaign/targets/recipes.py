@@ -116,9 +116,9 @@ EXPORTED = {
 }
 
 TARGETS = [
-    Target("recipe", write_recipes, read_recipe, {"*.toml": "toml"}, 1000),
-    Target("settings", write_settings, set_keys, {"*": "text"}, 1000, ("",)),  # a message names the key, or what it is
-    Target("record", write_record, read_record, {"record.safetensors": "safetensors"}, 1200),
+    Target("recipe", write_recipes, read_recipe, {"*.toml": "toml"}, 800),
+    Target("settings", write_settings, set_keys, {"*": "text"}, 800, ("",)),  # a message names the key, or what it is
+    Target("record", write_record, read_record, {"record.safetensors": "safetensors"}, 900),
     Target("exported-run", write_exported, translate_exported, EXPORTED, 300, ("/exported",)),
-    Target("cache", write_cache, use_cache, {"cache/*/*": "bytes", "cache/*/*.json": "json"}, 800, ("/cache",)),
+    Target("cache", write_cache, use_cache, {"cache/*/*": "bytes", "cache/*/*.json": "json"}, 600, ("/cache",)),
 ]  # fmt: skip

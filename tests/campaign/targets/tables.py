@@ -183,15 +183,15 @@ TWO_FILES = {"train.en": "text", "train.ko.gz": "gzip text"}
 OF_DATA = ("training data", "[data]", "data.hold_out")  # what a message may say of files that are good, but too little
 
 TARGETS = [
-    Target("pairs-tables", tables(("en", "ko"), PAIRS), read_parallel, IN_EACH_FORMAT, 2000),
-    Target("pairs-prepared", tables(("en", "ko"), PAIRS), prepare_parallel, IN_EACH_FORMAT, 500, OF_DATA),
-    Target("pairs-two-files", write_two_files, read_two_files, TWO_FILES, 1000, ("train.en", "train.ko")),
-    Target("labelled-texts", tables(("text", "label"), LABELLED), prepare_labelled, IN_EACH_FORMAT, 700, OF_DATA),
-    Target("running-text", runs.write_data, prepare_text, {"text.txt": "text"}, 500, OF_DATA),
-    Target("series", write_series, prepare_series, IN_EACH_FORMAT, 800, OF_DATA),
-    Target("series-forecast", make_forecaster, forecast_tables, IN_EACH_FORMAT, 600),
-    Target("word2vec", write_vectors, read_vectors, {"vectors.txt": "text"}, 700),
-    Target("lines-to-translate", make_input, translate_file, {"in.txt": "text"}, 400),
-    Target("new-pairs", tables(("en", "ko"), PAIRS * 20), new_recipe, IN_EACH_FORMAT, 500),
-    Target("new-series", write_series, new_recipe, IN_EACH_FORMAT, 400),
+    Target("pairs-tables", tables(("en", "ko"), PAIRS), read_parallel, IN_EACH_FORMAT, 1500),
+    Target("pairs-prepared", tables(("en", "ko"), PAIRS), prepare_parallel, IN_EACH_FORMAT, 400, OF_DATA),
+    Target("pairs-two-files", write_two_files, read_two_files, TWO_FILES, 700, ("train.en", "train.ko")),
+    Target("labelled-texts", tables(("text", "label"), LABELLED), prepare_labelled, IN_EACH_FORMAT, 500, OF_DATA),
+    Target("running-text", runs.write_data, prepare_text, {"text.txt": "text"}, 400, OF_DATA),
+    Target("series", write_series, prepare_series, IN_EACH_FORMAT, 600, OF_DATA),
+    Target("series-forecast", make_forecaster, forecast_tables, IN_EACH_FORMAT, 500),
+    Target("word2vec", write_vectors, read_vectors, {"vectors.txt": "text"}, 500),
+    Target("lines-to-translate", make_input, translate_file, {"in.txt": "text"}, 300),
+    Target("new-pairs", tables(("en", "ko"), PAIRS * 20), new_recipe, IN_EACH_FORMAT, 400),
+    Target("new-series", write_series, new_recipe, IN_EACH_FORMAT, 300),
 ]  # fmt: skip
