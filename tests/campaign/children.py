@@ -111,8 +111,10 @@ def _end(child: Child) -> Outcome | None:
         assert os.waitstatus_to_exitcode(status) == 0, said  # between two cases: a mistake of the campaign's own
         return None
     code = os.waitstatus_to_exitcode(status)
-    if code == -signal.SIGPROF or "Timeout (" in said:
+    if code == -signal.SIGPROF:
         how = "hang"
+    elif "Timeout (" in said:
+        how = "hang on the clock"
     else:
         how = f"died by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
     return Outcome(child.batch.target.name, child.begun, how, detail=said[-6000:], root=f"{how} {_deepest(said)}")

@@ -1,16 +1,27 @@
-"""`jumok …` in this process, its end told as the campaign needs it."""
+"""`jumok …` in this process, its end told as the campaign needs it; and an error as the command line prints it."""
 
 import io
 import sys
 from contextlib import redirect_stderr, redirect_stdout
+from unittest.mock import patch
 
-from campaign.target import BadEndError, RefusedError
 from jumok.cli.main import main
+from jumok.errors import JumokError
+
+
+class RefusedError(Exception):
+    """A command that ended with exit code 2, and its message."""
+
+
+class BadEndError(Exception):
+    """A command that ended with neither 0 nor a sentence and 2."""
 
 
 def command(*arguments: object) -> str:
     """Return what a command prints; RefusedError where it ends with a sentence and exit code 2."""
-    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="") for _ in range(2))
+    out, err = (
+        io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="", errors="backslashreplace") for _ in range(2)
+    )
     before, code = sys.argv, 0
     sys.argv = ["jumok", *map(str, arguments)]
     try:
@@ -23,7 +34,18 @@ def command(*arguments: object) -> str:
     out.flush(), err.flush()
     printed, said = out.buffer.getvalue().decode(), err.buffer.getvalue().decode()
     if code == 2 and said.startswith("jumok: "):
-        raise RefusedError(said.removeprefix("jumok: ").removesuffix("\n"))
+        lines = said.removeprefix("jumok: ").removesuffix("\n").split("\n")
+        raise RefusedError("\n".join(line.removeprefix("       ") for line in lines))
     if code:
         raise BadEndError(f"exit code {code}: {said}")
     return printed
+
+
+def as_printed(error: JumokError) -> str:
+    """Return what the command line prints of an error: exit code 2, one message."""
+    try:
+        with patch("jumok.cli.main.take_language", side_effect=error):
+            command()
+    except RefusedError as refused:
+        return str(refused)
+    raise BadEndError(f"{error!r} is not told")

@@ -16,6 +16,7 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
+from campaign.commands import RefusedError, as_printed
 from campaign.memory import forget_peak, peak, resident
 from campaign.mutations import mutate
 from jumok.errors import JumokError
@@ -25,14 +26,6 @@ MOST_MEMORY = 1 << 30  # bytes that a case may take beside what the process has
 MOST_LETTERS, MOST_LINES = 700, 40  # of a line of a message: a few sentences; a recipe has a line for each wrong key
 CLASS_OF_ERROR = re.compile(r"\b\w*[a-z](Error|Exception|Warning)\b|\bTraceback\b|<class '|<[\w.]+ object at 0x")
 CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\ud800-\udfff]")  # all but the ends of lines
-
-
-class RefusedError(Exception):
-    """A command that ended with exit code 2, and its message."""
-
-
-class BadEndError(Exception):
-    """A command that ended with neither 0 nor a sentence and 2."""
 
 
 class Given(NamedTuple):
@@ -103,7 +96,7 @@ def run_case(target: Target, good: Path, room: Path, *, seed: int, index: int) -
         try:
             target.read(Given(folder, folder / place, written))
         except (JumokError, RefusedError) as error:
-            message = str(error)
+            message = as_printed(error) if isinstance(error, JumokError) else str(error)
             localized(message, "ko")  # as people read it: within the same time
             named = (place.name, *target.also)
             failure, detail, root = (

@@ -96,7 +96,7 @@ def test_messages_that_are_no_sentences(message, wrong):
 
 def test_a_reader_that_sleeps(tmp_path):
     [outcome] = outcomes(tmp_path, lambda given: time.sleep(60), waiting=0.2)
-    assert outcome.failure == "hang"
+    assert outcome.failure == "hang on the clock"
     assert "<lambda>" in outcome.detail
 
 
