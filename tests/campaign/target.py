@@ -25,7 +25,7 @@ from jumok.texts import localized
 MOST_MEMORY = 1 << 30  # bytes that a case may take beside what the process has
 MOST_LETTERS, MOST_LINES = 700, 40  # of a line of a message: a few sentences; a recipe has a line for each wrong key
 CLASS_OF_ERROR = re.compile(r"\b\w*[a-z](Error|Exception|Warning)\b|\bTraceback\b|<class '|<[\w.]+ object at 0x")
-CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\ud800-\udfff]")  # all but the ends of lines
+CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")  # all but tabs and the ends of lines
 
 
 class Given(NamedTuple):
