@@ -22,20 +22,20 @@ def command(*arguments: object) -> str:
     out, err = (
         io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="", errors="backslashreplace") for _ in range(2)
     )
-    before, code = sys.argv, 0
+    before, code, cause = sys.argv, 0, None
     sys.argv = ["jumok", *map(str, arguments)]
     try:
         with redirect_stdout(out), redirect_stderr(err):
             main()
     except SystemExit as leaving:
-        code = leaving.code or 0
+        code, cause = leaving.code or 0, leaving.__context__
     finally:
         sys.argv = before
     out.flush(), err.flush()
     printed, said = out.buffer.getvalue().decode(), err.buffer.getvalue().decode()
     if code == 2 and said.startswith("jumok: "):
         lines = said.removeprefix("jumok: ").removesuffix("\n").split("\n")
-        raise RefusedError("\n".join(line.removeprefix("       ") for line in lines))
+        raise RefusedError("\n".join(line.removeprefix("       ") for line in lines)) from cause
     if code:
         raise BadEndError(f"exit code {code}: {said}")
     return printed

@@ -87,39 +87,41 @@ def run_case(target: Target, good: Path, room: Path, *, seed: int, index: int) -
     folder, written = place_of_case / target.name, place_of_case / "written"
     shutil.copytree(good, folder, symlinks=True)
     written.mkdir()
-    before = set(_files(folder))
+    before = {*_files(folder)}
     place, what = damage(target, folder, seed=seed, index=index)
     forget_peak()
     held, start = resident(), time.perf_counter()
-    failure = detail = root = ""
     with _caught_warnings() as said:
-        try:
-            target.read(Given(folder, folder / place, written))
-        except (JumokError, RefusedError) as error:
-            message = as_printed(error) if isinstance(error, JumokError) else str(error)
-            localized(message, "ko")  # as people read it: within the same time
-            named = (place.name, *target.also)
-            failure, detail, root = (
-                judge(message, named),
-                message,
-                f"message of {type(error).__name__}: {_raised_at(error)}",
-            )
-            leftovers = (set(_files(folder)) - before) | set(_files(written))
-            if not failure and leftovers:
-                failure, detail = "left behind", f"{', '.join(sorted(leftovers))}\n{message}"
-        except BaseException as error:  # whatever a program may end with
-            failure, detail = f"{type(error).__name__}", traceback.format_exc()
-            root = f"{type(error).__name__} {_raised_at(error)}"
+        failure, detail, root = _ending(target, Given(folder, folder / place, written))
     seconds, memory = time.perf_counter() - start, max(peak() - held, 0)
-    halves = [name for name in (*_files(folder), *_files(written)) if name not in before and _is_half(name)]
-    if not failure and halves:
-        failure, detail = "left behind", ", ".join(halves)
+    fresh = sorted({*_files(folder), *_files(written)} - before)
+    if detail and not failure and fresh:
+        failure, detail = "left behind", f"{', '.join(fresh)}\n{detail}"
+    elif not failure and any(map(_is_half, fresh)):
+        failure, detail = "left behind", ", ".join(filter(_is_half, fresh))
     if not failure and said:
         failure, detail, root = "warning", "\n".join(said), said[0].partition("\n")[0]
     if not failure and memory > MOST_MEMORY:
         failure, detail, root = f"memory: {memory >> 20:,} MB", "", f"memory {place.suffix}"
     shutil.rmtree(place_of_case)
     return Outcome(target.name, index, failure, what, detail, root if failure else "", seconds, memory)
+
+
+def _ending(target: Target, given: Given) -> tuple[str, str, str]:
+    """Return what is wrong with how a file is read, the message or the traceback, and where it was raised."""
+    try:
+        try:
+            target.read(given)
+        except JumokError as error:
+            raise RefusedError(as_printed(error)) from error
+    except RefusedError as refused:
+        cause, message = refused.__cause__ or refused, str(refused)
+        localized(message, "ko")  # as people read it: within the same time
+        wrong = judge(message, (given.file.name, *target.also))
+        return wrong, message, f"message of {type(cause).__name__}: {_raised_at(cause)}"
+    except BaseException as error:  # whatever a program may end with
+        return type(error).__name__, traceback.format_exc(), f"{type(error).__name__} {_raised_at(error)}"
+    return "", "", ""
 
 
 def judge(message: str, names: tuple[str, ...]) -> str:
