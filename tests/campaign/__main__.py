@@ -26,12 +26,9 @@ def main() -> int:
     parser.add_argument("--failures", type=Path, help="where failures are listed, a line each")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="campaign-") as folder:
-        os.environ |= {
-            "JUMOK_CACHE": f"{folder}/cache",
-            "JUMOK_LANG": "en",
-            "TOKENIZERS_PARALLELISM": "false",
-            "OMP_NUM_THREADS": "1",
-        }
+        os.environ.pop("JUMOK_DATA", None)
+        os.environ |= {"JUMOK_CACHE": f"{folder}/cache", "JUMOK_DATA_HOME": f"{folder}/data", "JUMOK_LANG": "en"}
+        os.environ |= {"TOKENIZERS_PARALLELISM": "false", "OMP_NUM_THREADS": "1"}  # children are forks
         from campaign.campaign import show_case, whole
 
         if given.only is not None:
