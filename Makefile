@@ -2,6 +2,7 @@
 # make test  sets up and passes the tests
 # make sanitize   passes the kernels' tests under AddressSanitizer and UndefinedBehaviorSanitizer, with gcc and clang
 # make wheel sets up and builds the wheel and the sdist into dist/
+# make campaign   damages files, kills processes, fills disks for up to an hour: docs/reliability.md
 # make bench DATA=folder PART=recurrent   measures jumok beside its peers: see benchmarks/README.md
 PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
@@ -11,7 +12,7 @@ RUN = runs/dates-transformer
 
 PART = transformer translation startup recurrent language generation images captions forecasting drawing
 
-.PHONY: run test test-slow sanitize lint wheel bench clean
+.PHONY: run test test-slow campaign sanitize lint wheel bench clean
 
 run: .venv/.run
 	$(JUMOK) translate ko-en "넌 누구니?"
@@ -41,6 +42,9 @@ test-slow: .venv/.slow
 
 sanitize: .venv/.dev
 	.venv/bin/python tools/sanitize.py
+
+campaign: .venv/.dev
+	cd tests && ../.venv/bin/python -m campaign $(OPTIONS)
 
 lint: .venv/.dev
 	.venv/bin/ruff check .
