@@ -7,6 +7,7 @@ them. It serves plain float32 decoders on a CPU that nobody observes or trains; 
 """
 
 import ctypes
+from collections.abc import Sequence
 from typing import NoReturn
 
 import torch
@@ -16,7 +17,7 @@ from jumok.decoding.key_value_cache import KeyValueCache
 from jumok.decoding.row_buffers import blank
 from jumok.decoding.state import AttendingState
 from jumok.native.build import kernels, matrix_product
-from jumok.native.kernels import floats, integers
+from jumok.native.kernels import floats
 from jumok.nn.embeddings import Embedding
 from jumok.nn.masks import shown_keys
 from jumok.nn.norms import LayerNorm
@@ -80,15 +81,15 @@ class NativeStep:
     left behind at the next start: no request is begun with weights of yesterday.
     """
 
-    def __init__(self, embed: Embedding, decoder: DecoderStack, project: nn.Linear) -> None:
+    def __init__(self, embed: Embedding, decoder: DecoderStack, project: nn.Linear, weights: Sequence[Tensor]) -> None:
+        """Take the layers' weights as C reads them, too."""
         first = decoder.layers.first
         self.layers, self.heads = len(decoder.layers), first.attention.heads
         self.positions, width = embed.positions, project.in_features
         self.projection = (project.weight.detach(), project.bias.detach())
-        weights = [tensor for layer in decoder.layers for tensor in _weights(layer)]
         final = () if decoder.final is None else (decoder.final.weight, decoder.final.bias)
         self.kept = [tensor.untyped_storage() for tensor in (*weights, *final, embed.table.weight)]
-        self.pointers = (ctypes.c_void_p * len(weights))(*(floats(tensor).value for tensor in weights))
+        self.pointers = (ctypes.c_void_p * len(weights))(*(tensor.data_ptr() for tensor in weights))
         self.decoder = DecoderArguments(
             multiply=matrix_product(), layers=self.layers, width=width, heads=self.heads,
             features=first.feedforward.expand.out_features if first.has_feedforward else 0,
@@ -113,18 +114,20 @@ class NativeStep:
         plain = isinstance(wrapped.norm, LayerNorm) and wrapped.residual and not first.has_middle_feedforward
         square = attention.heads * attention.head_width == width and attention.value_width == attention.head_width
         added = embed.positions.join == "add" or embed.positions.kind == "none"
-        readable = all(
-            type(tensor) is nn.Parameter  # not sharded among processes
-            and tensor.dtype == torch.float32
-            and tensor.device.type == "cpu"
-            for tensor in (*decoder.parameters(), *project.parameters(), embed.table.weight)
+        local = all(
+            type(tensor) is nn.Parameter and tensor.is_contiguous()  # not sharded among processes
+            for tensor in (project.weight, embed.table.weight)
         )
-        in_a_row = project.weight.is_contiguous() and embed.table.weight.is_contiguous()
-        if not (plain and square and added and readable and in_a_row and matrix_product() and kernels()):
+        if not (plain and square and added and local and matrix_product() and kernels()):
             return None
         if torch.is_autocast_enabled("cpu"):  # what is remembered has other numbers then
             return None
-        return cls(embed, decoder, project)
+        weights = [tensor for layer in decoder.layers for tensor in _weights(layer)]
+        if not all(
+            tensor.dtype == torch.float32 and tensor.is_cpu for tensor in (*weights, project.weight, embed.table.weight)
+        ):
+            return None
+        return cls(embed, decoder, project, weights)
 
     def __call__(self, tokens: Tensor, state: AttendingState) -> Tensor:
         """Return logits (R, 1, V) after tokens (R, 1), which the state remembers from now on."""
@@ -143,7 +146,6 @@ class NativeStep:
     def describe_projection(self, state: AttendingState) -> int:
         """Let C project onto the whole vocabulary, or onto the state's shortlist; return how many tokens that is."""
         weight, bias = self.projection if state.projection is None else state.projection
-        assert weight.shape == (len(bias), self.decoder.width)
         self.decoder.project, self.decoder.project_bias = floats(weight), floats(bias)
         self.decoder.vocabulary = len(bias)
         return len(bias)
@@ -163,13 +165,13 @@ class NativeStep:
         sentences, source_longest = memory.mask.shape
         group = count // sentences
         assert len(length) == cache.rows == count == group * sentences
-        assert sentences == len(sentence)
-        assert min(len(own[0]), len(own[-1])) >= count
-        assert theirs[0].dtype == torch.float32
-        assert theirs[0].is_cpu
-        assert len(theirs[0]) >= sentences
-        assert theirs[0].shape[2] >= source_longest
+        assert own[0].dtype == torch.float32  # all of them are made alike
+        assert len(own[0]) >= count
         if memory.mask is not self.mask:
+            assert theirs[0].dtype == torch.float32
+            assert theirs[0].is_cpu
+            assert len(theirs[0]) >= sentences
+            assert theirs[0].shape[2] >= source_longest
             shown = shown_keys(memory.mask[:, None, None], sentences, source_longest)
             assert shown is not None, "tokens of a source stand before its padding"
             self.mask, self.source_length = memory.mask, shown
@@ -190,8 +192,8 @@ class NativeStep:
             hypotheses=count, group=group, remembered=ctypes.addressof(self.remembered),
             row=own[0].stride(0), head=own[0].stride(1), longest=longest, memory_row=memory_row,
             memory_head=memory_head, memory_place=memory_place, sentences=sentences, source_longest=source_longest,
-            next=integers(tokens), length=integers(length), source_length=integers(self.source_length),
-            sentence=integers(sentence), space=self.space.data_ptr(),
+            next=tokens.data_ptr(), length=length.data_ptr(), source_length=self.source_length.data_ptr(),
+            sentence=sentence.data_ptr(), space=self.space.data_ptr(),
         )  # fmt: skip
 
     def refuse(self) -> NoReturn:

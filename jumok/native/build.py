@@ -12,7 +12,6 @@ import ctypes
 import errno
 import os
 import platform
-import shlex
 import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
@@ -91,13 +90,13 @@ def _loaded(path: Path) -> ctypes.CDLL:
 def _attempts() -> Iterator[tuple[list[str], tuple[str, ...]]]:
     """Yield compilers with flags: each for this very processor, then each for any of its kind."""
     found: dict[str, list[str]] = {}
-    for command in (shlex.split(os.environ.get("CC", "")), ["cc"], ["gcc"], ["clang"]):
+    for command in (os.environ.get("CC", "").split(), ["cc"], ["gcc"], ["clang"]):
         if command and (path := shutil.which(command[0])):
             found.setdefault(os.path.realpath(path), [path, *command[1:]])
     own = THIS_PROCESSOR.get(platform.machine())
     for flag in ((own,), ()) if own else ((),):
         for compiler in found.values():
-            yield compiler, (*FLAGS, *flag, *shlex.split(os.environ.get("JUMOK_NATIVE_FLAGS", "")))
+            yield compiler, (*FLAGS, *flag, *os.environ.get("JUMOK_NATIVE_FLAGS", "").split())
 
 
 def _compiled(compiler: Sequence[str], flags: tuple[str, ...]) -> Path:

@@ -152,6 +152,8 @@ def test_the_compiler_of_cc_is_tried_first(runs, compilers, monkeypatch):
     monkeypatch.setenv("CC", "mine --its-own")
     assert load().told.endswith("/mine for a test")
     assert runs == ["mine", "mine"]
+    monkeypatch.setenv("CC", '"nobody knows')
+    assert load().told.endswith("/cc for a test")
 
 
 def test_a_full_disk_is_not_held_against_a_compiler(runs, compilers, tmp_path):
