@@ -10,10 +10,14 @@ import time
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
+from pkgutil import walk_packages
 from typing import NoReturn
 
 from children import alive
+
+import jumok
 
 LONGEST = 60.0  # seconds that a command may take: more is a hang
 
@@ -101,6 +105,14 @@ class Command:
             with suppress(ProcessLookupError):
                 os.kill(process, signal.SIGKILL)
         self.until(lambda: self.over() and not any(map(alive, self.others())), 10)
+
+
+def import_all() -> None:
+    """Import now what commands import, so that each fork need not."""
+    import_module("torch._dynamo")  # torch's optimizers import it at their first step
+    for module in walk_packages(jumok.__path__, "jumok."):
+        if module.name != "jumok.__main__":
+            import_module(module.name)
 
 
 def _run(arguments: list[str], streams: tuple[int, int, int], before: Callable[[], object]) -> NoReturn:
