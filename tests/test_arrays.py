@@ -115,8 +115,11 @@ def test_tensors_and_the_head_of_their_file(tmp_path):
     save_file({"a": torch.ones(2, 3)}, path, metadata={"ours": json.dumps({"n": 1})})
     assert read_tensors(path, refuse)["a"].shape == (2, 3)
     assert read_tensors_and_head(path, "ours", refuse)[1] == {"n": 1}
-    with pytest.raises(DataError, match="its head has no 'theirs'"):
+    with pytest.raises(DataError, match="its head has an entry 'ours', which jumok does not write"):
         read_tensors_and_head(path, "theirs", refuse)
+    save_file({"a": torch.ones(2, 3)}, path)
+    with pytest.raises(DataError, match="its head has no 'ours'"):
+        read_tensors_and_head(path, "ours", refuse)
     for head, why in (("[1]", "'ours' of its head holds no JSON object"), ("[" * 9999, "more than 100 deep")):
         save_file({"a": torch.ones(2, 3)}, path, metadata={"ours": head})
         with pytest.raises(DataError, match=why):

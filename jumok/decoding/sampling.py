@@ -13,7 +13,6 @@ from torch import Tensor
 from jumok.config import DecodingConfig
 from jumok.decoding.hypotheses import Chosen, Continuations, Hypotheses
 from jumok.decoding.logits import likeliest, log_sums
-from jumok.errors import RunError
 
 # R hypotheses · V vocabulary · K tokens that may be drawn
 
@@ -75,11 +74,6 @@ class Sampler:
     ) -> Chosen:
         """Draw a token for each hypothesis from constrained logits (R, V), whose log-sum was normaliser (R,)."""
         assert shortlist is None, "DecodingConfig refuses a shortlist where tokens are drawn"
-        if not bool(normaliser.isfinite().all()):
-            raise RunError(
-                "the model gives no probabilities to draw by (its numbers are NaN or infinite): its weights are damaged, or "
-                "its training diverged; use another checkpoint, or train it anew"
-            )
         options = self.options
         noise = hypotheses.noise.gather(1, hypotheses.length[:, None]).to(logits.device)
         cooled = logits / max(options.temperature, COLDEST)

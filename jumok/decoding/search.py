@@ -297,8 +297,8 @@ class Search(Generic[InputT, BatchT, StateT]):
         normaliser = log_sums(logits)
         if not normaliser.isfinite().all():
             raise RunError(
-                "the model's scores of the next token are no numbers (NaN, or beyond all bounds): its weights are damaged; "
-                "take another checkpoint, or copy them again"
+                "the model's scores of the next token are no numbers (NaN, or beyond all bounds): its weights are damaged, or "
+                "its training diverged; use another checkpoint, or train it anew"
             )
         self.constraints.apply(logits, hypotheses, shortlist)
         continuing, ending = self.strategy.advance(logits, normaliser, hypotheses, shortlist)

@@ -106,6 +106,6 @@ def test_a_model_without_probabilities_is_told(toy, sources):
     decoder = toy.Decoder()
     decoder.table.fill_(torch.nan)
     with pytest.raises(
-        RunError, match=r"^the model gives no probabilities to draw by .*; use another checkpoint, or train"
+        RunError, match=r"^the model's scores of the next token are no numbers .*; use another checkpoint, or train"
     ):
         toy.answers(decoder, sources, sample=True)

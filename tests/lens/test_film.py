@@ -6,8 +6,6 @@ from dataclasses import replace
 import pytest
 import torch
 from lens.test_html import read
-from safetensors import safe_open
-from safetensors.torch import save_file
 
 from jumok.errors import DataError, RunError
 from jumok.inspection.data_url import as_data_url
@@ -16,6 +14,7 @@ from jumok.inspection.labels import cell_labels
 from jumok.inspection.record import AttentionMap
 from jumok.lens.film import ANSWERS, HEAD, film_folder, forget_frames, load_film, save_frame
 from jumok.lens.film_page import FOOTERS, make_film_page
+from jumok.tensor_file import read_tensors, write_tensors
 
 
 def make_frame(step, words=("▁b", "[END]")):
@@ -107,10 +106,10 @@ def test_lines_of_the_log_that_are_damaged_are_skipped(tmp_path):
 def test_a_frame_whose_head_is_wrong_is_told(tmp_path, changes, why):
     save_frame(make_frame(3), tmp_path)
     path = film_folder(tmp_path) / "step-3.safetensors"
-    with safe_open(path, framework="pt") as file:
-        head, tensors = json.loads(file.metadata()[HEAD]), {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    tensors, said = read_tensors(path, HEAD)
+    head = json.loads(said)
     head["shots"][0] |= changes
-    save_file(tensors, path, metadata={HEAD: json.dumps(head)})
+    write_tensors(tensors, path, json.dumps(head), entry=HEAD)
     with pytest.raises(DataError) as told:
         load_film(tmp_path)
     assert f"step-3.safetensors is no whole frame of a film ({why}" in str(told.value)

@@ -18,6 +18,7 @@ from jumok.nn.batch import DrawingBatch
 from jumok.runs.run import Run
 from jumok.runs.weights import load_weights
 from jumok.tasks.drawing_batches import NOTHING, texts_of
+from jumok.tensor_file import read_tensors, write_tensors
 
 FEW = TRAINING | {"steps": 4, "warmup": 1, "save_every": 2, "evaluate_every": 2, "workers": 1, "label_smoothing": 0.0}
 TEXTS = ["a large red circle", "a small blue star left of a green square"]
@@ -203,9 +204,9 @@ def test_a_drawer_is_refused_when_its_codes_change(codes_run, tmp_path):
     assert all(torch.equal(value, whole[name]) for name, value in again.items()), "a run with a stop in it"
 
     file = next((codes / "best").resolve().glob("model.safetensors"))
-    content = bytearray(file.read_bytes())
-    content[-1] ^= 1
-    file.write_bytes(content)
+    weights, said = read_tensors(file)
+    next(iter(weights.values())).add_(1)
+    write_tensors(weights, file, said)
     with pytest.raises(RunError, match=r"model\.codes = '.*codes' is not the one that the model was trained with"):
         jumok.load(run)
     with pytest.raises(RunError, match="is not the one that the model was trained with"):

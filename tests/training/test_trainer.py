@@ -361,7 +361,7 @@ def test_a_checkpoint_that_has_something_else_in_it_is_told(toy, tmp_path, monke
     tensors, facts = toy.trainer(run).checkpoints.load_training()
     change(tensors, facts)
     trainer = toy.trainer(run)
-    monkeypatch.setattr(trainer.checkpoints, "load_training", lambda: (tensors, facts))
+    monkeypatch.setattr(trainer.checkpoints, "load_training", lambda tell: (tensors, facts))
     with pytest.raises(RunError) as told:
         trainer.resume()
     assert str(told.value) == message.format(run=run)
