@@ -55,7 +55,14 @@ def politely(command: Command, random: Random, seconds: float) -> None:
 def a_child(command: Command, random: Random, seconds: float) -> None:
     """Kill one of its processes, a while after there are any."""
     command.until(lambda: command.over() or command.others(), LONGEST)
-    command.until(command.over, random.uniform(0, seconds / 3))
+    command.until(command.over, random.uniform(0, seconds / 6))
+    if others := command.others():
+        os.kill(random.choice(others), signal.SIGKILL)
+
+
+def the_first_child(command: Command, random: Random, seconds: float) -> None:
+    """Kill the first of its processes that is seen."""
+    command.until(lambda: command.over() or command.others(), LONGEST)
     if others := command.others():
         os.kill(random.choice(others), signal.SIGKILL)
 
@@ -136,7 +143,7 @@ KINDS = [
     Kind("training worker", 14, TEXT, a_child, (WORKER,)),
     Kind("loader", 12, IMAGES, a_child, (LOADER,)),
     Kind("training worker or its loader", 8, (*IMAGES, *SHARED), a_child, (WORKER, LOADER)),
-    Kind("image-decoding process", 8, IMAGES, a_child, (DECODER, LOADER), own_cache=True),
+    Kind("image-decoding process", 8, IMAGES, the_first_child, (DECODER,), own_cache=True),
     Kind("searching process", 8, SEARCH, a_child, (SEARCHER,)),
     Kind("translator beside its processes", 6, SEARCH, itself),
 ]

@@ -57,7 +57,7 @@ class Place:
         for number in range(60):
             path = folder / "images" / "ab"[number % 2] / f"{number}.png"
             path.parent.mkdir(parents=True, exist_ok=True)
-            Image.fromarray(generator.integers(0, 255, (9, 9, 3), dtype=np.uint8)).save(path)
+            Image.fromarray(generator.integers(0, 255, (160, 160, 3), dtype=np.uint8)).save(path)
 
     def new(self) -> Path:
         """Return a new folder."""
