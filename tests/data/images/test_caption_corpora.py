@@ -441,7 +441,7 @@ def test_brief_captions_come_beside_the_full_ones_and_have_a_part_of_their_own(m
 
 
 def test_brief_captions_are_of_the_relations_grammar_and_of_captions():
-    with pytest.raises(ConfigError, match='data.brief adds shorter captions .* "relations"; leave it out'):
+    with pytest.raises(ConfigError, match=r'data\.brief adds shorter captions .* "relations"; leave it out'):
         CaptionData.parse({"brief": True, "set": "shapes", "captions": "plain"}, "data")
     with pytest.raises(ConfigError, match="image codes are learnt without them; leave it out"):
         ImageOnlyCorpora(CaptionData.parse({"set": "shapes", "brief": True}, "data"), [])
