@@ -26,7 +26,7 @@ OPTIONS = {
         "data.augment={jitter=0.1}", "data.mean=[0.5]", "data.deviation=[0.3]", "data.set_size=60",
         "tokenizer.kind=bpe", "tokenizer.vocabulary=300", "tokenizer.target_dropout=0.1",
     ],
-    "withheld": ["data.withhold=true", "data.captions=relations"],
+    "withheld": ["data.withhold=true", "data.brief=true", "data.captions=relations"],
     "rewarded": ["training.self_critical=greedy"],
     "own words": ["training.teacher_forcing=0.5"],
 }  # fmt: skip
