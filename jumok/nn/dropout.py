@@ -110,8 +110,8 @@ class _DropRelu(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, threshold: int, scale: float) -> Tensor:
-        kind = native if x.dtype == torch.float32 else narrow
-        out = kind.drop_relu(x, random_bytes(x.numel()), threshold, scale)
+        drop = native.drop_relu if x.dtype == torch.float32 else narrow.drop_relu
+        out = drop(x, random_bytes(x.numel()), threshold, scale)
         ctx.save_for_backward(out)
         ctx.scale = scale
         return out

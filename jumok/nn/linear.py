@@ -53,6 +53,11 @@ class _Linear(torch.autograd.Function):
         return to_x, to_weight, rows.sum(dim=0) if ctx.needs_input_grad[2] else None
 
 
+def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """Return x weightᵀ + bias, as F.linear does, where a weight has no layer of its own."""
+    return narrow_linear(x, weight, bias) if narrow() else F.linear(x, weight, bias)
+
+
 def narrow_linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """Return x weightᵀ + bias of products in bf16, in the numbers of x; weight and bias are fp32."""
     found: Tensor = _NarrowLinear.apply(x, weight, narrow_weight(weight), bias)  # type: ignore[no-untyped-call]
@@ -91,6 +96,7 @@ def multiplies(x: Tensor, weight: Tensor) -> bool:
         and x.device.type == "cpu"
         and x.dtype == weight.dtype == torch.float32
         and x.is_contiguous()
+        and not torch.is_autocast_enabled("cpu")
     )
 
 

@@ -51,6 +51,7 @@ def fits(query: Tensor, keys: int, head_width: int) -> bool:
         and head_width % 4 == 0
         and keys <= LONGEST
         and 0 < query.numel() < 1 << 31
+        and not torch.is_autocast_enabled("cpu")
         and (serves(query) or narrow.serves(query))
     )
 

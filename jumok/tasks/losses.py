@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from jumok.native import kernels as native
 from jumok.native import narrow as narrow_native
-from jumok.nn.precision import NARROW, narrow, narrow_weight
+from jumok.nn.precision import narrow, narrow_weight
 
 # N real target positions · D width · V vocabulary
 
@@ -97,7 +97,7 @@ class _VocabularyLoss(torch.autograd.Function):
                 feature_gradient[start : start + rows] = logits @ factor
                 weight_gradient += logits.T @ given
                 continue
-            logits = (given @ factor.T).float()  # (rows, V)
+            logits = (given @ factor.T).to(features.dtype)  # (rows, V)
             if bias is not None:
                 logits += bias
             chosen, spread = logits.gather(1, right), part @ middle + level

@@ -85,10 +85,9 @@ class TrainingStep(Generic[ModelT, BatchT]):
     def add_gradients(self, batch: Pending[BatchT], step: int) -> Sums:
         """Add a batch's gradients to those of the parameters."""
         self.model.train()
-        with self._resting(step):
-            with products(self.precision):
-                loss: Loss = self.loss(batch.to(self.device), step)
-                loss.total.backward()  # type: ignore[no-untyped-call]
+        with self._resting(step), products(self.precision):
+            loss: Loss = self.loss(batch.to(self.device), step)
+            loss.total.backward()  # type: ignore[no-untyped-call]
         return Sums(float(loss.total.detach()), loss.count, {name: float(part) for name, part in loss.parts.items()})
 
     @contextmanager
