@@ -83,7 +83,7 @@ class _NarrowLinear(torch.autograd.Function):
         x, rounded = ctx.saved_tensors
         rows = gradient.flatten(0, -2)
         narrow_rows = rows.to(NARROW)
-        to_x = (narrow_rows @ rounded).to(ctx.wide).view(*gradient.shape[:-1], -1) if ctx.needs_input_grad[0] else None
+        to_x = (narrow_rows @ rounded).to(ctx.wide).view(x.shape) if ctx.needs_input_grad[0] else None
         to_weight = (narrow_rows.t() @ x.flatten(0, -2)).float() if ctx.needs_input_grad[1] else None
         to_bias = rows.sum(dim=0, dtype=torch.float32) if ctx.needs_input_grad[3] else None
         return to_x, to_weight, None, to_bias

@@ -65,7 +65,8 @@ class TrainingStep(Generic[ModelT, BatchT]):
         self.loss = BatchLoss(task, model)
         self.optimizer = make_optimizer(model, config)
         self.apart = parts_apart(model)
-        self.precision: Precision = config.precision
+        # What auto means is settled when a run is made ready (runs/job.py).
+        self.precision: Precision = "bf16" if config.precision == "bf16" else "fp32"
         self.freed = FreedMemory()
         self.places: list[Place] = []  # where the batches of this step stand
         self.waited = 0.0  # seconds that taking them took

@@ -43,6 +43,7 @@ class CheckReport:
     memory: int = 0  # bytes that the largest batch needed at its peak
     padding: float = 0.0
     steps_per_epoch: int = 0
+    precision: str = "fp32"  # of products
     workers: int = 1  # processes that share a step: the fastest setting at the moment
     settings: dict[str, float] = field(default_factory=dict)  # how steps may be shared → batches per second
     tokens_per_second: float = 0.0
@@ -101,6 +102,7 @@ def _try_out(report: CheckReport, ready: Prepared[ModelT, BatchT], survey: Surve
     model, batches = ready.model.to(device), ready.task.batches()
     with torch.random.fork_rng(devices=[]):
         step = TrainingStep(ready.task, model, batches=batches, config=training, device=device)
+        report.precision = step.precision
         before = _resident()
         _forget_peak()
         step.normalise(step.add_gradients(survey.largest_batch, training.steps).count)

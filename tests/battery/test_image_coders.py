@@ -95,16 +95,14 @@ def test_every_parameter_gets_a_gradient(model):
 
 def test_products_in_bf16_change_little(case, model):
     images = images_for(model)
-    model.train()
+    follows = case[1] in FOLLOWS  # a code may change by a rounding, and with it all that is learnt of its cell
+    model.train(not follows)
 
     def loss():
         found = model.recode(images)
         return F.mse_loss(found.images, images) + found.loss
 
-    if case[1] == "vq":  # a code may change by a rounding, and with it all that is learnt of its cell
-        check_products_in_bf16(model, loss, near=1.0, along=-1.0)
-    else:
-        check_products_in_bf16(model, loss)
+    check_products_in_bf16(model, loss, near=1.0 if follows else 0.02, along=-1.0 if follows else 0.97)
 
 
 def test_gradients_of_parts_add_up_to_the_gradient_of_the_whole(case, model):
