@@ -58,7 +58,11 @@ class TrainingConfig(Section):
     init: str = Field("", description="a run whose weights and tokenizers this one starts from")
     seed: int = Field(1, ge=0)
     device: str = Field("auto", description="auto (CUDA, then MPS, then CPU), cpu, cuda, cuda:1, mps")
-    precision: Literal["fp32", "bf16"] = "fp32"
+    precision: Literal["auto", "fp32", "bf16"] = Field(
+        "auto",
+        description="of products, whose sums are fp32 either way; auto = bf16 where the processor has it and the model "
+        "is known to learn as well",
+    )
     compile: bool = Field(
         False, description="torch.compile for the layers: some seconds at the start; rarely pays on a CPU"
     )

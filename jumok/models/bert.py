@@ -15,6 +15,7 @@ from jumok.config import TextModelConfig, check_multiple
 from jumok.nn.batch import LabelBatch, MaskedBatch
 from jumok.nn.dropout import Dropout
 from jumok.nn.feedforward import ACTIVATIONS, Activation
+from jumok.nn.linear import Linear
 from jumok.nn.masks import mean_of, over_keys
 from jumok.nn.model import MaskedReader
 from jumok.nn.norms import LayerNorm
@@ -89,7 +90,7 @@ class Bert(MaskedReader):
         if config.classes:
             self.project = nn.Linear(width, config.classes)
         else:
-            self.transform = nn.Linear(width, width)
+            self.transform = Linear(width, width)
             self.activation = ACTIVATIONS[config.activation]()
             self.transform_norm = LayerNorm(width, eps=config.norm_epsilon)
             self.project = nn.Linear(width, config.vocabulary)

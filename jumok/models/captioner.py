@@ -16,7 +16,6 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Literal, Self
 
 import torch
-import torch.nn.functional as F
 from pydantic import Field, field_validator, model_validator
 from torch import Tensor, nn
 
@@ -31,6 +30,7 @@ from jumok.nn.dropout import Dropout
 from jumok.nn.embeddings import Embedding
 from jumok.nn.feedforward import Activation
 from jumok.nn.images import enlarged
+from jumok.nn.linear import Linear, linear
 from jumok.nn.model import CaptionDecoder, ImageReader, Memory, OwnRate, StateT
 from jumok.nn.norms import LayerNorm
 from jumok.nn.patches import GridPositions
@@ -186,18 +186,18 @@ class RecurrentCaptioner(Captioner[RecurrentState]):
         nn.init.normal_(self.embed.weight, std=narrow**-0.5)
         self.dropout = Dropout(config.dropout)
         kinds = 2 if config.cell == "lstm" else 1
-        self.begin = nn.Linear(seen, kinds * config.layers * width)
-        self.of_context = nn.Linear(seen, narrow)
+        self.begin = Linear(seen, kinds * config.layers * width)
+        self.of_context = Linear(seen, narrow)
         self.decoder = RecurrentStack(config.cell, 2 * narrow, width, layers=config.layers, dropout=config.dropout)
         if config.attention != "none":
             self.positions = GridPositions(config.cell_positions, seen, ANY)
-            self.of_cell = nn.Linear(seen, width) if config.attention == "dot" and seen != width else None
+            self.of_cell = Linear(seen, width) if config.attention == "dot" and seen != width else None
             self.attention = StateAttention(config.attention, width, width if self.of_cell else seen)
             if self.of_cell:
-                self.of_context = nn.Linear(width, narrow)
+                self.of_context = Linear(width, narrow)
             if config.gate:
                 self.gate = nn.Linear(width, 1)
-        self.join = nn.Linear(width + 2 * narrow, narrow)
+        self.join = Linear(width + 2 * narrow, narrow)
         self.project = nn.Linear(narrow, config.vocabulary)
         nn.init.zeros_(self.project.bias)
         if config.tied:
@@ -263,7 +263,7 @@ class RecurrentCaptioner(Captioner[RecurrentState]):
             if self.config.gate:
                 seen = torch.sigmoid(self.gate(own[top])) * seen
             seen = self.dropout(seen)
-            own = self.decoder.step(gates[:, place] + F.linear(seen, of_seen), own)
+            own = self.decoder.step(gates[:, place] + linear(seen, of_seen), own)
             states.append(own[top])
             contexts.append(seen)
             looked.append(weights)
@@ -280,7 +280,7 @@ class TransformerCaptioner(Captioner[Any], TextDecoder[CaptionBatch]):
     def __init__(self, config: CaptionerConfig) -> None:
         super().__init__()
         seen, width = self.make_encoder(config), config.width
-        self.of_cell = nn.Linear(seen, width)
+        self.of_cell = Linear(seen, width)
         self.positions = GridPositions(config.cell_positions, width, ANY)
         self.cell_dropout = Dropout(config.dropout)
         table = nn.Embedding(config.vocabulary, width)

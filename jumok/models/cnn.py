@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from jumok.config import ImageModelConfig
 from jumok.nn.batch import ImageBatch
+from jumok.nn.convolution import Conv2d
 from jumok.nn.dropout import Dropout
 from jumok.nn.model import ImageReader
 
@@ -63,15 +64,13 @@ class ResidualBlock(nn.Module):
 
     def __init__(self, inside: int, outside: int, *, stride: int, norm: Norm) -> None:
         super().__init__()
-        self.first = nn.Conv2d(inside, outside, 3, stride=stride, padding=1, bias=False)
+        self.first = Conv2d(inside, outside, 3, stride=stride, padding=1, bias=False)
         self.first_norm = make_norm(norm, outside)
-        self.second = nn.Conv2d(outside, outside, 3, padding=1, bias=False)
+        self.second = Conv2d(outside, outside, 3, padding=1, bias=False)
         self.second_norm = make_norm(norm, outside)
         self.around: nn.Module = nn.Identity()
         if stride != 1 or inside != outside:
-            self.around = nn.Sequential(
-                nn.Conv2d(inside, outside, 1, stride=stride, bias=False), make_norm(norm, outside)
-            )
+            self.around = nn.Sequential(Conv2d(inside, outside, 1, stride=stride, bias=False), make_norm(norm, outside))
 
     def forward(self, x: Tensor) -> Tensor:
         """Return (B, outside, H / stride, W / stride) of x (B, inside, H, W)."""
@@ -90,7 +89,7 @@ class CNN(ImageReader):
     def __init__(self, config: CNNConfig) -> None:
         super().__init__()
         self.config = config
-        self.stem = nn.Conv2d(config.channels, config.width, 3, padding=1, bias=False)
+        self.stem = Conv2d(config.channels, config.width, 3, padding=1, bias=False)
         self.stem_norm = make_norm(config.norm, config.width)
         blocks, inside = [], config.width
         for stage in range(config.stages):

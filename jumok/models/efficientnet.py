@@ -16,8 +16,10 @@ from torch import Tensor, nn
 
 from jumok.config import ImageModelConfig
 from jumok.nn.batch import ImageBatch
+from jumok.nn.convolution import narrow_convolution
 from jumok.nn.dropout import Dropout
 from jumok.nn.model import ImageReader
+from jumok.nn.precision import narrow
 
 # B batch · H height · W width of the image · h, w cells of the last map
 
@@ -82,8 +84,9 @@ class SameConv2d(nn.Conv2d):
         high, wide = (max((-(-size // stride) - 1) * stride + kernel - size, 0) for size in x.shape[-2:])
         if high % 2 or wide % 2:
             x = F.pad(x, (wide // 2, wide - wide // 2, high // 2, high - high // 2))
-            return F.conv2d(x, self.weight, self.bias, self.stride, 0, 1, self.groups)
-        return F.conv2d(x, self.weight, self.bias, self.stride, (high // 2, wide // 2), 1, self.groups)
+            high = wide = 0
+        convolve = narrow_convolution if narrow() else F.conv2d
+        return convolve(x, self.weight, self.bias, self.stride, (high // 2, wide // 2), (1, 1), self.groups)
 
 
 def _conv(inside: int, outside: int, kernel: int, *, stride: int = 1, groups: int = 1) -> SameConv2d:

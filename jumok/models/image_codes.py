@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from jumok.config import CodesModelConfig
 from jumok.errors import ConfigError
 from jumok.nn.batch import ImageBatch
+from jumok.nn.convolution import Conv2d
 from jumok.nn.model import ImageCoder, Recoded
 from jumok.nn.quantisers import FiniteScalarQuantiser, Quantiser, VectorQuantiser
 
@@ -91,7 +92,7 @@ class ImageCodes(ImageCoder):
         self.levels = tuple(config.levels) if config.quantiser == "fsq" else ()
         down, inside = [], config.channels
         for width in widths:
-            down += [nn.Conv2d(inside, width, 4, stride=2, padding=1), *blocks(width, config.blocks)]
+            down += [Conv2d(inside, width, 4, stride=2, padding=1), *blocks(width, config.blocks)]
             inside = width
         up = []
         for outside in reversed([config.channels, *widths[:-1]]):
@@ -152,7 +153,7 @@ class Block(nn.Module):
     def __init__(self, width: int) -> None:
         super().__init__()
         self.inner = nn.Sequential(
-            *ending(width), nn.Conv2d(width, width, 3, padding=1), *ending(width), nn.Conv2d(width, width, 3, padding=1)
+            *ending(width), Conv2d(width, width, 3, padding=1), *ending(width), Conv2d(width, width, 3, padding=1)
         )
         last = self.inner[-1]
         assert isinstance(last, nn.Conv2d)
@@ -169,7 +170,7 @@ class Enlarge(nn.Module):
 
     def __init__(self, inside: int, outside: int) -> None:
         super().__init__()
-        self.spread = nn.Conv2d(inside, 4 * outside, 3, padding=1)
+        self.spread = Conv2d(inside, 4 * outside, 3, padding=1)
 
     def forward(self, x: Tensor) -> Tensor:
         """Return (B, outside, 2 H, 2 W) of x (B, inside, H, W)."""

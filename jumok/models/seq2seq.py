@@ -20,6 +20,7 @@ from jumok.decoding.state import RecurrentState, SharedMemory
 from jumok.errors import ConfigError
 from jumok.nn.batch import PairBatch
 from jumok.nn.dropout import Dropout
+from jumok.nn.linear import Linear
 from jumok.nn.model import Decoder, Memory
 from jumok.nn.recording import recorder_for
 from jumok.nn.recurrent import CellKind, RecurrentEncoder, RecurrentStack
@@ -118,10 +119,10 @@ class Seq2Seq(Decoder[PairBatch, RecurrentState]):
         extra = width if config.input_feeding else reader if config.context == "every" else 0
         self.decoder = RecurrentStack(config.cell, width + extra, width, layers=config.layers, dropout=config.dropout)
         kinds = 2 if config.cell == "lstm" else 1
-        self.bridge = nn.ModuleList(nn.Linear(reader, width) for _ in range(kinds)) if reader != width else None
+        self.bridge = nn.ModuleList(Linear(reader, width) for _ in range(kinds)) if reader != width else None
         if config.attention != "none":
             self.attention = StateAttention(config.attention, width, reader)
-            self.combine = nn.Linear(width + reader, width)
+            self.combine = Linear(width + reader, width)
         self.project = nn.Linear(width, config.target_vocabulary)
         nn.init.zeros_(self.project.bias)
         if config.tied:

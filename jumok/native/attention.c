@@ -7,6 +7,7 @@
    Head widths are multiples of 4. A sequence may have fewer keys than the longest; a causal query sees no later key. Arrays are float32.
    Returns are 0, or 1 where a sequence would have more keys than there are. */
 
+#include "narrow.h"
 #include "vectors.h"
 
 struct attention {
@@ -274,6 +275,73 @@ int attend_back(const struct attention *a, const float *query, const float *key,
             small_product(inner, 1, room, q, a->query_row, keys, a->queries, width, to_key + at_key, a->key_row);
             small_product(weights, 1, room, outward, out_row, keys, a->queries, width, to_value + at_key, a->key_row);
         }
+    }
+    return 0;
+}
+
+/* --- in bf16: a sequence at a time is widened, attended to as above, and narrowed --- */
+
+/* The same attention, to one sequence whose queries, keys and values stand row by row. */
+static struct attention only(const struct attention *a, int64_t sequence) {
+    struct attention one = *a;
+    const int64_t row = (int64_t)a->heads * a->width, biases = a->bias ? sequence % a->biases : 0;
+    one.sequences = one.biases = 1;
+    one.query_row = one.key_row = row;
+    one.query_sequence = a->queries * row;
+    one.key_sequence = a->keys * row;
+    one.lengths = a->lengths ? a->lengths + sequence : NULL;
+    one.bias = a->bias ? a->bias + biases * a->heads * (int64_t)a->queries * a->keys : NULL;
+    return one;
+}
+
+static void widen_rows(const narrow *x, int64_t x_row, int rows, int64_t width, float *out) {
+    for (int row = 0; row < rows; row++) widen_row(x + row * x_row, width, out + row * width);
+}
+
+static void narrow_rows(const float *x, int rows, int64_t width, narrow *out, int64_t out_row) {
+    for (int row = 0; row < rows; row++) narrow_row(x + row * width, width, out + row * out_row);
+}
+
+/* Floats that narrow_attend_all and narrow_attend_back need. */
+int64_t narrow_attention_space(const struct attention *a) {
+    return attention_space(a) + (int64_t)a->heads * a->width * (3 * a->queries + 4 * a->keys);
+}
+
+int narrow_attend_all(const struct attention *a, const narrow *query, const narrow *key, const narrow *value, float *space,
+                      narrow *out, float *sums) {
+    const int64_t row = (int64_t)a->heads * a->width;
+    float *q = space + attention_space(a), *k = q + a->queries * row, *v = k + a->keys * row, *mixed = v + a->keys * row;
+    if (!lengths_fit(a)) return 1;
+    for (int64_t s = 0; s < a->sequences; s++) {
+        const struct attention one = only(a, s);
+        widen_rows(query + s * a->query_sequence, a->query_row, a->queries, row, q);
+        widen_rows(key + s * a->key_sequence, a->key_row, a->keys, row, k);
+        widen_rows(value + s * a->key_sequence, a->key_row, a->keys, row, v);
+        attend_all(&one, q, k, v, space, mixed, sums + s * a->heads * a->queries);
+        narrow_rows(mixed, a->queries, row, out + s * a->queries * row, row);
+    }
+    return 0;
+}
+
+int narrow_attend_back(const struct attention *a, const narrow *query, const narrow *key, const narrow *value,
+                       const narrow *gradient, const float *sums, float *space, narrow *to_query, narrow *to_key,
+                       narrow *to_value, float *to_bias) {
+    const int64_t row = (int64_t)a->heads * a->width, of_queries = a->queries * row, of_keys = a->keys * row;
+    float *q = space + attention_space(a), *outward = q + of_queries, *to_q = outward + of_queries, *k = to_q + of_queries;
+    float *v = k + of_keys, *to_k = v + of_keys, *to_v = to_k + of_keys;
+    if (!lengths_fit(a)) return 1;
+    for (int64_t s = 0; s < a->sequences; s++) {
+        const struct attention one = only(a, s);
+        const int64_t at_query = s * a->query_sequence, at_key = s * a->key_sequence;
+        widen_rows(query + at_query, a->query_row, a->queries, row, q);
+        widen_rows(key + at_key, a->key_row, a->keys, row, k);
+        widen_rows(value + at_key, a->key_row, a->keys, row, v);
+        widen_rows(gradient + s * of_queries, row, a->queries, row, outward);
+        float *of_bias = to_bias ? to_bias + (s % a->biases) * a->heads * (int64_t)a->queries * a->keys : NULL;
+        attend_back(&one, q, k, v, outward, sums + s * a->heads * a->queries, space, to_q, to_k, to_v, of_bias);
+        narrow_rows(to_q, a->queries, row, to_query + at_query, a->query_row);
+        narrow_rows(to_k, a->keys, row, to_key + at_key, a->key_row);
+        narrow_rows(to_v, a->keys, row, to_value + at_key, a->key_row);
     }
     return 0;
 }

@@ -82,7 +82,8 @@ def _loaded(path: Path) -> ctypes.CDLL:
         library = ctypes.CDLL(str(path))
     except OSError as error:
         raise BuildError(f"its library cannot be loaded: {_plain(str(error)).removeprefix(f'{path}: ')}") from None
-    library.work_space.restype = library.attention_space.restype = ctypes.c_int64
+    for name in ("work_space", "attention_space", "narrow_attention_space"):
+        getattr(library, name).restype = ctypes.c_int64
     library.instructions.restype = ctypes.c_char_p
     return library
 

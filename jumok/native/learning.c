@@ -66,32 +66,9 @@ void normalise_rows(const float *restrict x, int64_t rows, int64_t width, const 
    column: then nothing was written. */
 int loss_rows(float *logits, int64_t rows, int64_t columns, const float *bias, const int64_t *targets, float smoothing,
               double *total, double *plain, float *to_bias) {
-    const float evenly = smoothing / columns;
     for (int64_t row = 0; row < rows; row++)
         if (targets[row] < 0 || targets[row] >= columns) return 1;
-    for (int64_t row = 0; row < rows; row++) {
-        float *x = logits + row * columns, sum = 0.0f, all;
-        if (bias) {
-            #pragma omp simd
-            for (int64_t i = 0; i < columns; i++) x[i] += bias[i];
-        }
-        const float right = x[targets[row]], top = largest_and_sum(x, columns, &all);
-        #pragma omp simd reduction(+ : sum)
-        for (int64_t i = 0; i < columns; i++) {
-            x[i] = exponential(x[i] - top);
-            sum += x[i];
-        }
-        double level = top + log(sum);
-        *plain += level - right;
-        *total += level - (1.0 - smoothing) * right - smoothing * (all / columns);
-        float share = 1.0f / sum;
-        #pragma omp simd
-        for (int64_t i = 0; i < columns; i++) x[i] = x[i] * share - evenly;
-        x[targets[row]] -= 1.0f - smoothing;
-        if (to_bias) {
-            #pragma omp simd
-            for (int64_t i = 0; i < columns; i++) to_bias[i] += x[i];
-        }
-    }
+    for (int64_t row = 0; row < rows; row++)
+        loss_row(logits + row * columns, columns, bias, targets[row], smoothing, total, plain, to_bias);
     return 0;
 }

@@ -1,4 +1,5 @@
-/* What all kernels use: eight numbers at once, sums of them, the largest, e^x and Φ(x) without a call, and layer norm. */
+/* What all kernels use: eight numbers at once, sums of them, the largest, e^x and Φ(x) without a call, layer norm,
+   cross-entropy. */
 
 #include <math.h>
 #include <stdint.h>
@@ -111,4 +112,32 @@ static inline float normalise_row(const float *x, int64_t width, const float *sc
     for (int64_t i = 0; i < width; i++) out[i] = (x[i] - mean) * spread * scale[i] + shift[i];
     *mean_of = mean;
     return spread;
+}
+
+/* A row of logits, to which bias is added where there is one, becomes the gradient of its smoothed cross-entropy. */
+static inline void loss_row(float *x, int64_t columns, const float *bias, int64_t target, float smoothing, double *total,
+                            double *plain, float *to_bias) {
+    const float evenly = smoothing / columns;
+    float sum = 0.0f, all;
+    if (bias) {
+        #pragma omp simd
+        for (int64_t i = 0; i < columns; i++) x[i] += bias[i];
+    }
+    const float right = x[target], top = largest_and_sum(x, columns, &all);
+    #pragma omp simd reduction(+ : sum)
+    for (int64_t i = 0; i < columns; i++) {
+        x[i] = exponential(x[i] - top);
+        sum += x[i];
+    }
+    double level = top + log(sum);
+    *plain += level - right;
+    *total += level - (1.0 - smoothing) * right - smoothing * (all / columns);
+    const float share = 1.0f / sum;
+    #pragma omp simd
+    for (int64_t i = 0; i < columns; i++) x[i] = x[i] * share - evenly;
+    x[target] -= 1.0f - smoothing;
+    if (to_bias) {
+        #pragma omp simd
+        for (int64_t i = 0; i < columns; i++) to_bias[i] += x[i];
+    }
 }

@@ -18,6 +18,7 @@ from jumok.nn.dropout import Dropout
 from jumok.nn.linear import Linear
 from jumok.nn.masks import causal_mask, shown_keys
 from jumok.nn.native_attention import Heads, attend_to_another, attend_to_itself, fits
+from jumok.nn.precision import narrowed
 from jumok.nn.recording import recorder_for
 
 # B batch · R hypotheses · H heads · Q queries · K keys · D width · d head width · v value width
@@ -126,6 +127,7 @@ class MultiHeadAttention(nn.Module, ABC):
             if causal:
                 allowed = causal_mask(query.shape[-2], key.shape[-2], query.device)
                 mask = allowed if mask is None else mask & allowed
+            query, key, value = query.float(), key.float(), value.float()
             weights = attention_weights(query, key, mask, scale=self.scale)  # (B, H, Q, K)
             if record is not None:
                 weights = record.ablated(self, self.kind, weights)
@@ -158,7 +160,7 @@ class SelfAttention(MultiHeadAttention):
         layer: int = 0,
     ) -> Tensor:
         """Return (B, T, D) of x (B, T, D). With a cache, x continues what the cache holds and mask is the cache's."""
-        joined = self.query_key_value(x)
+        joined = self.query_key_value(narrowed(x))
         if cache is None and (heads := self.native(joined, x.shape[1], mask)) is not None:
             output: Tensor = self.output(attend_to_itself(joined, heads, causal=causal))
             return output
@@ -182,7 +184,7 @@ class CrossAttention(MultiHeadAttention):
 
     def remember(self, memory: Tensor) -> tuple[Tensor, Tensor]:
         """Return keys (B, H, S, d) and values (B, H, S, v) of memory (B, S, D)."""
-        return self.apart(self.key_value(memory))
+        return self.apart(self.key_value(narrowed(memory)))
 
     def apart(self, joined: Tensor) -> tuple[Tensor, Tensor]:
         """Return keys (B, H, S, d) and values (B, H, S, v) that stand side by side in joined (B, S, H · (d + v))."""
@@ -196,14 +198,14 @@ class CrossAttention(MultiHeadAttention):
         """
         if isinstance(remembered, Tensor):
             if len(x) == len(remembered) and (heads := self.native(x, remembered.shape[1], mask)) is not None:
-                output: Tensor = self.output(attend_to_another(self.query(x), remembered, heads))
+                output: Tensor = self.output(attend_to_another(self.query(narrowed(x)), remembered, heads))
                 return output
             remembered = self.apart(remembered)
         key, value = remembered
         group, queries = len(x) // len(key), x.shape[1]
         # Hypotheses of one sentence become more queries to the same keys, so that the memory is never copied.
         grouped = x.reshape(len(key), group * queries, -1)
-        query = self.split(self.query(grouped), self.head_width)
+        query = self.split(self.query(narrowed(grouped)), self.head_width)
         return self.mix(query, key, value, mask, causal=False, group=group).view_as(x)
 
 

@@ -13,6 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from jumok.native import kernels as native
+from jumok.native import narrow
 
 
 def random_bytes(count: int) -> Tensor:
@@ -48,18 +49,25 @@ class Dropout(nn.Module):
             return F.dropout(x, self.rate)
         if _native(x):
             return _dropped(None, x, self.threshold, self.scale)
+        if _narrow(x):
+            dropped: Tensor = _DropNarrow.apply(x, self.threshold, self.scale)  # type: ignore[no-untyped-call]
+            return dropped
         return x * keep_mask(x.shape, self.threshold).mul(self.scale)
 
     def added(self, base: Tensor, x: Tensor) -> Tensor:
-        """Return base + x with elements of x dropped."""
-        if self.training and self.threshold and base.shape == x.shape and _native(base) and _native(x):
-            return _dropped(base, x, self.threshold, self.scale)
+        """Return base + x with elements of x dropped; x may be what a product in bf16 returned."""
+        if self.training and self.threshold and base.shape == x.shape and _native(base):
+            if _native(x):
+                return _dropped(base, x, self.threshold, self.scale)
+            if _narrow(x):
+                found: Tensor = _AddNarrow.apply(base, x, self.threshold, self.scale)  # type: ignore[no-untyped-call]
+                return found
         whole: Tensor = base + self(x)
         return whole
 
     def of_relu(self, x: Tensor) -> Tensor:
         """Return relu(x) with elements dropped."""
-        if self.training and self.threshold and _native(x):
+        if self.training and self.threshold and (_native(x) or _narrow(x)):
             activated: Tensor = _DropRelu.apply(x, self.threshold, self.scale)  # type: ignore[no-untyped-call]
             return activated
         whole: Tensor = self(F.relu(x))
@@ -72,6 +80,11 @@ class Dropout(nn.Module):
 def _native(x: Tensor) -> bool:
     """Return whether C may go through x from its first number to its last."""
     return not torch.compiler.is_compiling() and x.is_contiguous() and native.serves(x)
+
+
+def _narrow(x: Tensor) -> bool:
+    """Return whether C may go through bf16 numbers x."""
+    return not torch.compiler.is_compiling() and narrow.serves(x)
 
 
 def _dropped(base: Tensor | None, x: Tensor, threshold: int, scale: float) -> Tensor:
@@ -98,7 +111,8 @@ class _DropRelu(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, threshold: int, scale: float) -> Tensor:
-        out = native.drop_relu(x, random_bytes(x.numel()), threshold, scale)
+        drop = native.drop_relu if x.dtype == torch.float32 else narrow.drop_relu
+        out = drop(x, random_bytes(x.numel()), threshold, scale)
         ctx.save_for_backward(out)
         ctx.scale = scale
         return out
@@ -106,7 +120,35 @@ class _DropRelu(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         (out,) = ctx.saved_tensors
-        return native.drop_relu_backward(out, gradient.contiguous(), ctx.scale), None, None
+        back = native.drop_relu_backward if out.dtype == torch.float32 else narrow.drop_relu_back
+        return back(out, gradient.contiguous(), ctx.scale), None, None
+
+
+class _DropNarrow(torch.autograd.Function):
+    """dropout(x) of bf16 numbers."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, threshold: int, scale: float) -> Tensor:
+        ctx.bytes, ctx.threshold, ctx.scale = random_bytes(x.numel()), threshold, scale
+        return narrow.drop(x, ctx.bytes, threshold, scale)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        return narrow.drop(gradient.contiguous(), ctx.bytes, ctx.threshold, ctx.scale), None, None
+
+
+class _AddNarrow(torch.autograd.Function):
+    """base + dropout(x) of fp32 and bf16 numbers, in one pass over each."""
+
+    @staticmethod
+    def forward(ctx: Any, base: Tensor, x: Tensor, threshold: int, scale: float) -> Tensor:
+        ctx.bytes, ctx.threshold, ctx.scale = random_bytes(x.numel()), threshold, scale
+        return narrow.drop_added(base, x, ctx.bytes, threshold, scale)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        to_x = narrow.drop_back(gradient.contiguous(), ctx.bytes, ctx.threshold, ctx.scale)
+        return (gradient if ctx.needs_input_grad[0] else None), to_x, None, None
 
 
 class StochasticDepth(nn.Module):

@@ -12,9 +12,11 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from jumok.native import kernels as native
+from jumok.native import narrow
 from jumok.native.fast_path import on_fast_path
 from jumok.nn.dropout import Dropout
 from jumok.nn.linear import Linear
+from jumok.nn.precision import narrowed
 
 Activation = Literal["relu", "gelu", "gelu-tanh", "silu"]
 ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
@@ -37,7 +39,8 @@ class Gelu(nn.GELU):
     def forward(self, input: Tensor) -> Tensor:
         """Return gelu of the input, of the same shape."""
         learning = on_fast_path() and torch.is_grad_enabled()
-        if learning and input.is_contiguous() and input.numel() and native.serves(input):
+        served = input.is_contiguous() and (native.serves(input) or narrow.serves(input))
+        if learning and input.numel() and served:
             activated: Tensor = _Gelu.apply(input)  # type: ignore[no-untyped-call]
             return activated
         return super().forward(input)
@@ -49,11 +52,13 @@ class _Gelu(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
         ctx.save_for_backward(x)
-        return native.gelu(x)
+        return native.gelu(x) if x.dtype == torch.float32 else narrow.gelu(x)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> Tensor:
-        return native.gelu_backward(ctx.saved_tensors[0], gradient.contiguous())
+        (x,) = ctx.saved_tensors
+        back = native.gelu_backward if x.dtype == torch.float32 else narrow.gelu_back
+        return back(x, gradient.contiguous())
 
 
 class FeedForward(nn.Module):
@@ -71,8 +76,8 @@ class FeedForward(nn.Module):
             nn.init.zeros_(linear.bias)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return (B, T, D) of x (B, T, D)."""
-        hidden = self.expand(x)
+        """Return (B, T, D) of x (B, T, D); in bf16 where products are."""
+        hidden = self.expand(narrowed(x))
         if self.training and self.kind == "relu":
             hidden = self.dropout.of_relu(hidden)
         else:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from jumok.native import narrow
 from jumok.native.build import kernels
 from jumok.native.fast_path import on_fast_path
 from jumok.native.kernels import address, floats, int64, integers, serves
@@ -51,7 +52,7 @@ def fits(query: Tensor, keys: int, head_width: int) -> bool:
         and keys <= LONGEST
         and 0 < query.numel() < 1 << 31
         and not torch.is_autocast_enabled("cpu")
-        and serves(query)
+        and (serves(query) or narrow.serves(query))
     )
 
 
@@ -86,9 +87,10 @@ class _Attend(torch.autograd.Function):
         query, key, value = _apart(first, second)
         call = _describe(query, key, bias, lengths, heads=heads, scale=scale, causal=causal)
         out = query.new_empty(query.shape)
-        sums = query.new_empty(len(query), heads, query.shape[1])
-        space = query.new_empty(library.attention_space(ctypes.byref(call)))
-        failed = library.attend_all(
+        sums = torch.empty(len(query), heads, query.shape[1])
+        prefix = _prefix(query)
+        space = torch.empty(getattr(library, f"{prefix}attention_space")(ctypes.byref(call)))
+        failed = getattr(library, f"{prefix}attend_all")(
             ctypes.byref(call),
             address(query),
             address(key),
@@ -114,9 +116,11 @@ class _Attend(torch.autograd.Function):
         to_first, to_second = torch.empty_like(first), None if second is None else torch.empty_like(second)
         to_query, to_key, to_value = _apart(to_first, to_second)
         to_bias = None if bias is None else torch.zeros_like(bias)
-        space = query.new_empty(library.attention_space(ctypes.byref(call)))
-        failed = library.attend_back(
-            ctypes.byref(call), address(query), address(key), address(value), floats(gradient), address(sums),
+        prefix = _prefix(query)
+        space = torch.empty(getattr(library, f"{prefix}attention_space")(ctypes.byref(call)))
+        assert gradient.dtype == query.dtype
+        failed = getattr(library, f"{prefix}attend_back")(
+            ctypes.byref(call), address(query), address(key), address(value), address(gradient), address(sums),
             address(space), address(to_query), address(to_key), address(to_value),
             None if to_bias is None else address(to_bias),
         )  # fmt: skip
@@ -133,13 +137,19 @@ def _apart(first: Tensor, second: Tensor | None) -> tuple[Tensor, Tensor, Tensor
     return query, key, value
 
 
+def _prefix(query: Tensor) -> str:
+    """Return what the names of the kernels for a query's numbers begin with."""
+    return "" if query.dtype == torch.float32 else "narrow_"
+
+
 def _describe(
     query: Tensor, key: Tensor, bias: Tensor | None, lengths: Tensor | None, *, heads: int, scale: float, causal: bool
 ) -> _Attention:
     """Describe a call; query, key and value are parts of tensors with all numbers of a place side by side."""
     sequences, queries, width = query.shape
     keys = key.shape[1]
-    assert query.dtype == key.dtype == torch.float32
+    assert query.dtype == key.dtype
+    assert query.dtype in (torch.float32, torch.bfloat16)
     assert query.is_cpu
     assert key.is_cpu
     assert key.shape == (sequences, keys, width)

@@ -9,8 +9,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from jumok.nn.convolution import narrow_convolution
 from jumok.nn.linear import Linear
 from jumok.nn.positions import sinusoid
+from jumok.nn.precision import narrow
 from jumok.nn.recording import recorder_for
 
 # B batch · C channels · H height · W width of the image · p patch size · P patches · D width
@@ -42,7 +44,8 @@ class Patches(nn.Module):
             image = F.pad(image, (0, right, 0, below))
         if self.kind == "convolution":
             kernel = self.project.weight.view(-1, self.channels, self.size, self.size)
-            return F.conv2d(image, kernel, self.project.bias, stride=self.size).flatten(2).transpose(1, 2)
+            convolve = narrow_convolution if narrow() else F.conv2d
+            return convolve(image, kernel, self.project.bias, (self.size, self.size)).flatten(2).transpose(1, 2)
         cut = image.view(len(image), self.channels, rows, self.size, columns, self.size)
         flat = cut.permute(0, 2, 4, 1, 3, 5).reshape(len(image), rows * columns, -1)  # (B, P, C · p · p)
         projected: Tensor = self.project(flat)

@@ -7,7 +7,7 @@ each span of time runs with the rows that are still there, so that no state ever
 (torch's packed sequences do the same slice by slice, several times slower; docs/log.md has the figures.)
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, Self
 
@@ -15,6 +15,8 @@ import torch
 from torch import Tensor, nn
 
 from jumok.nn.dropout import Dropout
+from jumok.nn.linear import linear
+from jumok.nn.precision import narrowed
 
 # B batch · R rows · S source · n steps · I input width · W width · G gates (1, 3 or 4) · L layers
 
@@ -50,6 +52,27 @@ class Spans:
         return x.gather(1, self.reverse.expand_as(x))
 
 
+def run_cells(
+    kind: CellKind,
+    x: Tensor,
+    vectors: Sequence[Tensor],
+    weights: Sequence[Tensor],
+    *,
+    layers: int = 1,
+    dropout: float = 0.0,
+    learning: bool,
+) -> tuple[Tensor, list[Tensor]]:
+    """Return the top layer's states (R, n, W) of inputs x (R, n, I), and vectors (L, R, W) after the last step.
+
+    vectors are what layers begin with: states, and an LSTM's cells. Where products are made in bf16, so is all of this.
+    """
+    own = x.dtype
+    x, vectors, weights = narrowed(x), list(map(narrowed, vectors)), list(map(narrowed, weights))
+    begun = vectors if kind == "lstm" else vectors[0]
+    output, *last = KERNELS[kind](x, begun, weights, True, layers, dropout, learning, False, True)
+    return output.to(own), [vector.to(own) for vector in last]
+
+
 class RecurrentEncoder(nn.Module):
     """Read a sequence; hand over all states and what each layer remembers at the end."""
 
@@ -68,10 +91,9 @@ class RecurrentEncoder(nn.Module):
         spans = Spans.of(mask)
         x = x.to(next(self.parameters()).dtype)[spans.order]
         last: list[list[Tensor]] = []  # [layer][state, or state and cell]
-        with torch.autocast("cpu", enabled=False):  # many CPUs have no LSTM in bf16
-            for layer in range(self.layers):
-                x, vectors = self._read(self.between(x) if layer else x, layer, spans)
-                last.append(vectors)
+        for layer in range(self.layers):
+            x, vectors = self._read(self.between(x) if layer else x, layer, spans)
+            last.append(vectors)
         return x[spans.back], [vector[spans.back] for kind in zip(*last, strict=True) for vector in kind]
 
     def _read(self, x: Tensor, layer: int, spans: Spans) -> tuple[Tensor, list[Tensor]]:
@@ -94,8 +116,7 @@ class RecurrentEncoder(nn.Module):
         for end, rows in spans.ends:
             ended.append([vector[0, rows:] for vector in now])
             now = [vector[:, :rows].contiguous() for vector in now]
-            given = (now if self.kind == "lstm" else now[0], weights, True, 1, 0.0, self.training, False, True)
-            output, *now = KERNELS[self.kind](x[:rows, start:end], *given)
+            output, now = run_cells(self.kind, x[:rows, start:end], now, weights, learning=self.training)
             outputs.append(nn.functional.pad(output, (0, 0, 0, 0, 0, len(x) - rows)))
             start = end
         ended.append([vector[0] for vector in now])
@@ -121,16 +142,21 @@ class RecurrentStack(nn.Module):
         """Return the top layer's states (R, n, W) of inputs x (R, n, I), and the vectors after the last step."""
         dtype = self._weight("weight_ih", 0).dtype
         x, states = x.to(dtype), torch.stack(vectors[: self.layers]).to(dtype)
-        with torch.autocast("cpu", enabled=False):  # many CPUs have no LSTM in bf16
-            if self.kind == "lstm":
-                output, last = self.cells(x, (states, torch.stack(vectors[self.layers :]).to(dtype)))
-                return output, [*last[0], *last[1]]
-            output, hidden = self.cells(x, states)
-            return output, list(hidden)
+        given = [states, torch.stack(vectors[self.layers :]).to(dtype)] if self.kind == "lstm" else [states]
+        output, last = run_cells(
+            self.kind,
+            x,
+            given,
+            [weight for layer in self.cells.all_weights for weight in layer],
+            layers=self.layers,
+            dropout=self.cells.dropout,
+            learning=self.training,
+        )
+        return output, [vector for kind in last for vector in kind]
 
     def input_gates(self, x: Tensor) -> Tensor:
         """Return what the first layer needs of all inputs x (R, n, I) at once: (R, n, G · W)."""
-        return nn.functional.linear(x, self._weight("weight_ih", 0), self._weight("bias_ih", 0))
+        return linear(x, self._weight("weight_ih", 0), self._weight("bias_ih", 0))
 
     def gates_of_first(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Return the gates (R, n, G · W) of the first features x (R, n, J) of all inputs, and the weights of the rest.
@@ -138,7 +164,7 @@ class RecurrentStack(nn.Module):
         What is known before the first step is multiplied at once; each step adds the gates of what it has found out.
         """
         first, rest = self._weight("weight_ih", 0).tensor_split((x.shape[-1],), dim=1)
-        return nn.functional.linear(x, first, self._weight("bias_ih", 0)), rest
+        return linear(x, first, self._weight("bias_ih", 0)), rest
 
     def step(self, gates: Tensor, vectors: list[Tensor]) -> list[Tensor]:
         """Return the vectors after one step, given the first layer's input gates (R, G · W)."""
@@ -148,8 +174,8 @@ class RecurrentStack(nn.Module):
         for layer, state in enumerate(states):
             if layer:
                 below = self.between(new_states[-1])
-                gates = nn.functional.linear(below, self._weight("weight_ih", layer), self._weight("bias_ih", layer))
-            back = nn.functional.linear(state, self._weight("weight_hh", layer), self._weight("bias_hh", layer))
+                gates = linear(below, self._weight("weight_ih", layer), self._weight("bias_ih", layer))
+            back = linear(state, self._weight("weight_hh", layer), self._weight("bias_hh", layer))
             if self.kind == "lstm":
                 state, cell = lstm_step(gates + back, cells[layer])
                 new_cells.append(cell)
@@ -170,7 +196,7 @@ def gru_step(gates: Tensor, back: Tensor, state: Tensor) -> Tensor:
     width = state.shape[1]
     reset, update = torch.sigmoid(gates[:, : 2 * width] + back[:, : 2 * width]).chunk(2, dim=1)
     candidate = torch.tanh(gates[:, 2 * width :] + reset * back[:, 2 * width :])
-    return torch.lerp(candidate.to(state.dtype), state, update.to(state.dtype))  # bf16 gates may meet an fp32 state
+    return torch.lerp(candidate, state, update)
 
 
 def lstm_step(gates: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from jumok.nn.attention import masked_softmax
+from jumok.nn.linear import Linear
 from jumok.nn.recording import recorder_for
 
 # B sentences · R rows (hypotheses) · Q queries · S source · D width · E width of the memory · A width of the keys
@@ -34,7 +35,7 @@ class BilinearScore(nn.Module):
 
     def __init__(self, width: int, memory_width: int) -> None:
         super().__init__()
-        self.form = nn.Linear(memory_width, width, bias=False)
+        self.form = Linear(memory_width, width, bias=False)
 
     def remember(self, memory: Tensor) -> Tensor:
         """Return the keys W k (B, S, D)."""
@@ -51,8 +52,8 @@ class MLPScore(nn.Module):
 
     def __init__(self, width: int, memory_width: int) -> None:
         super().__init__()
-        self.of_query = nn.Linear(width, width)
-        self.of_key = nn.Linear(memory_width, width, bias=False)
+        self.of_query = Linear(width, width)
+        self.of_key = Linear(memory_width, width, bias=False)
         self.vector = nn.Linear(width, 1, bias=False)
 
     def remember(self, memory: Tensor) -> Tensor:
@@ -78,10 +79,9 @@ class _AdditiveScore(torch.autograd.Function):
     def forward(context: Any, query: Tensor, keys: Tensor, vector: Tensor) -> Tensor:
         context.save_for_backward(query, keys, vector)
         scores = query.new_empty(*query.shape[:2], keys.shape[1])
-        with torch.autocast(query.device.type, enabled=False):
-            for rows, queries in _blocks(query, keys):
-                logistic = _logistic(query[rows, queries], keys[rows])
-                scores[rows, queries] = logistic @ (2 * vector).to(logistic.dtype)
+        for rows, queries in _blocks(query, keys):
+            logistic = _logistic(query[rows, queries], keys[rows])
+            scores[rows, queries] = logistic @ (2 * vector).to(logistic.dtype)
         return scores - vector.sum().to(scores.dtype)
 
     @staticmethod

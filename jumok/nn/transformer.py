@@ -13,6 +13,7 @@ from jumok.nn.attention import CrossAttention, KeyValues, SelfAttention
 from jumok.nn.dropout import Dropout, StochasticDepth, depth_rates
 from jumok.nn.feedforward import Activation, FeedForward
 from jumok.nn.norms import NormKind, make_norm
+from jumok.nn.precision import narrowed
 
 # B batch · R hypotheses · T tokens · S source · D width
 
@@ -207,7 +208,7 @@ class DecoderStack(nn.Module):
 
     def side_by_side(self, memories: Sequence[Tensor]) -> list[Tensor]:
         """Return the same, each layer's keys and values in one tensor (B, S, …), heads not yet apart."""
-        return [layer.cross.key_value(memory) for layer, memory in zip(self.layers, memories, strict=True)]
+        return [layer.cross.key_value(narrowed(memory)) for layer, memory in zip(self.layers, memories, strict=True)]
 
     def forward(
         self,

@@ -18,6 +18,7 @@ from jumok.nn.dropout import Dropout
 from jumok.nn.linear import Linear
 from jumok.nn.native_attention import Heads, attend_to_itself, fits
 from jumok.nn.norms import LayerNorm
+from jumok.nn.precision import narrowed
 from jumok.nn.recording import recorder_for
 
 # B batch · h rows · w columns of the grid · D width · N windows · L cells of a window · H heads · d head width
@@ -146,7 +147,7 @@ class WindowAttention(nn.Module):
             cells = F.pad(cells, (0, 0, 0, grid[1] - own[1], 0, grid[0] - own[0]))
         order, back = (places.to(cells.device) for places in window_order(grid, size, shift))
         rows: Tensor = Reorder.apply(cells.flatten(1, 2), order, back)  # type: ignore[no-untyped-call]
-        windows = rows.view(batch, -1, size * size, width)  # (B, N, L, D)
+        windows = narrowed(rows).view(batch, -1, size * size, width)  # (B, N, L, D)
         mixed = self._mix(self.query_key_value(windows), self._bias(grid, size, shift), own=(own[0], own[1]), grid=grid)
         rows = Reorder.apply(self.output(mixed).flatten(1, 2), back, order)  # type: ignore[no-untyped-call]
         return rows.view(batch, *grid, width)[:, : own[0], : own[1]]
@@ -169,9 +170,10 @@ class WindowAttention(nn.Module):
             if fits(joined, length, width // 3 // self.heads):
                 rows = joined.view(batch * count, length, width)
                 return attend_to_itself(rows, Heads(self.heads, self.scale), bias=bias).view(batch, count, length, -1)
-            mixed: Tensor = BiasedAttention.apply(joined, bias, self.scale, self.heads)  # type: ignore[no-untyped-call]
+            wide = joined.float()
+            mixed: Tensor = BiasedAttention.apply(wide, bias, self.scale, self.heads)  # type: ignore[no-untyped-call]
             return mixed
-        query, key, value = joined.view(batch, count, length, 3, self.heads, -1).permute(3, 0, 1, 4, 2, 5)
+        query, key, value = joined.float().view(batch, count, length, 3, self.heads, -1).permute(3, 0, 1, 4, 2, 5)
         weights = (query @ key.transpose(-2, -1) * self.scale + bias).softmax(dim=-1)  # (B, N, H, L, L)
         if record is not None:
             weights = record.ablated(self, self.kind, weights.transpose(1, 2)).transpose(1, 2)

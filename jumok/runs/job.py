@@ -5,7 +5,7 @@ recipe → prepare (task, model) → Job → train → run folder; `jumok check`
 
 import shlex
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Generic
 
@@ -37,6 +37,7 @@ from jumok.tasks.base import BatchT, ModelT, Pending, Task
 from jumok.training.callbacks import OnEvaluation, OnStep
 from jumok.training.checkpoint import Checkpoints
 from jumok.training.compiling import compile_layers
+from jumok.training.precision import choose_precision, multiplies_narrow
 from jumok.training.progress import Reporter
 from jumok.training.trainer import Trainer
 from jumok.training.trial import choose_sharing
@@ -188,6 +189,7 @@ def prepare(
     if given.training.threads:
         torch.set_num_threads(given.training.threads)
     device = choose_device(given.training.device)
+    given = with_precision(given, run)
     folders = folders_for(given, path, data)
     if run is not None:
         folders = list(dict.fromkeys([*folders, *run.data_folders]))
@@ -210,6 +212,7 @@ def prepare(
     model = build_model(full, copies=TRAINED if device.type == "cpu" else 1)
     begun = run is not None and bool(Checkpoints(run.folder).steps())
     notes = [] if begun else task.initialise(model)
+    notes += precision_notes(given, device)
     if earlier is not None:
         notes += start_from(model, earlier)
     notes += task.notes()
@@ -236,7 +239,7 @@ def prepare_job(
     else:
         raise ConfigError("a recipe that is a dict has no name: say where its run is to be, such as out='runs/first'")
     run = Run.open(folder) if Run.exists(folder) else None
-    given = read_recipe(recipe, overrides, run=run)
+    given = with_precision(read_recipe(recipe, overrides, run=run), run)
     if run is not None:
         check_goes_on(run, given, resume=resume)
     ready = prepare(given, path=path, data=data, run=run, progress=progress)
@@ -250,6 +253,28 @@ def prepare_job(
     return Job(
         folder, ready.recipe, ready.task, ready.model, batches, ready.folders, ready.notes, run is not None, command
     )
+
+
+def with_precision(given: Recipe, run: Run | None) -> Recipe:
+    """Return a recipe that says in which precision products are made: a run goes on in its own."""
+    training = given.training
+    if run is not None and training.precision == "auto":
+        chosen = run.recipe.training.precision
+    else:
+        chosen = choose_precision(training.precision, given.model.name, choose_device(training.device))
+    return replace(given, training=training.model_copy(update={"precision": chosen}))
+
+
+def precision_notes(recipe: Recipe, device: torch.device) -> list[str]:
+    """Return what a user should know of the precision, one line each."""
+    if recipe.training.precision != "bf16":
+        return []
+    if multiplies_narrow(device):
+        return ["products in bf16, their sums in fp32 (training.precision)"]
+    return [
+        "products in bf16, which this processor does not have: it is slower than fp32, and a run that was begun where "
+        "they are does not go on to the last digit (training.precision)"
+    ]
 
 
 def path_of(recipe: RecipeSource) -> Path | None:

@@ -13,10 +13,13 @@ import torch
 from torch import Tensor, nn
 
 from jumok.native import kernels as native
+from jumok.native import narrow as narrow_native
+from jumok.nn.precision import narrow, narrow_weight
 
 # N real target positions · D width · V vocabulary
 
 CHUNK_ELEMENTS = 1 << 21  # about as many logits a chunk: 8 MB in fp32, which stays in the cache of a CPU
+NARROW_CHUNK_ELEMENTS = 1 << 23  # in bf16, where adding up gradients weighs more beside the products
 CHUNK_STEP = 64  # matrix products like rows in such steps
 
 
@@ -49,11 +52,11 @@ def vocabulary_loss(
         kept = torch.ones(len(weight), dtype=torch.bool, device=weight.device)
         kept[list(never)] = False
         weight, bias, targets = weight[kept], None if bias is None else bias[kept], (kept.cumsum(0) - 1)[targets]
-    with torch.autocast(features.device.type, enabled=False):  # sums over a vocabulary need full precision
-        learning = torch.is_grad_enabled()  # parameters say that they need a gradient in evaluations, too
-        total, plain = _VocabularyLoss.apply(  # type: ignore[no-untyped-call]
-            features, weight, bias, targets, weights, smoothing, learning
-        )
+    learning = torch.is_grad_enabled()  # parameters say that they need a gradient in evaluations, too
+    rounded = narrow_weight(weight) if narrow() else None
+    total, plain = _VocabularyLoss.apply(  # type: ignore[no-untyped-call]
+        features, weight, rounded, bias, targets, weights, smoothing, learning
+    )
     return total, plain
 
 
@@ -65,6 +68,7 @@ class _VocabularyLoss(torch.autograd.Function):
         ctx: Any,
         features: Tensor,
         weight: Tensor,
+        rounded: Tensor | None,
         bias: Tensor | None,
         targets: Tensor,
         weights: Tensor | None,
@@ -72,24 +76,30 @@ class _VocabularyLoss(torch.autograd.Function):
         learning: bool,
     ) -> tuple[Tensor, Tensor]:
         vocabulary = len(weight)
-        wanted = learning and any(ctx.needs_input_grad[:3])
+        wanted = learning and any(ctx.needs_input_grad[:4])
         total, plain = features.new_zeros(()), features.new_zeros(())
         if wanted:
             feature_gradient, weight_gradient = torch.empty_like(features), torch.zeros_like(weight)
             bias_gradient = None if bias is None else torch.zeros_like(bias)
         middle, level = weight.mean(dim=0)[:, None], 0.0 if bias is None else bias.mean()  # of the mean logit
-        rows = max(CHUNK_ELEMENTS // (vocabulary * CHUNK_STEP), 1) * CHUNK_STEP
+        factor = weight if rounded is None else rounded  # what features and gradients are multiplied with
+        chunk = CHUNK_ELEMENTS if rounded is None else NARROW_CHUNK_ELEMENTS
+        rows = max(chunk // (vocabulary * CHUNK_STEP), 1) * CHUNK_STEP
         for start in range(0, len(features), rows):
             part, right = features[start : start + rows], targets[start : start + rows, None]
+            given = part.to(factor.dtype)
             if wanted and weights is None and native.serves(part) and native.serves(weight):
-                logits = part @ weight.T  # (rows, V), the bias added below
-                smoothed, exact = native.loss_rows(logits, bias, right.contiguous(), smoothing, bias_gradient)
+                logits = given @ factor.T  # (rows, V), the bias added below
+                kind = native if rounded is None else narrow_native
+                smoothed, exact = kind.loss_rows(logits, bias, right.contiguous(), smoothing, bias_gradient)
                 total += smoothed
                 plain += exact
-                torch.mm(logits, weight, out=feature_gradient[start : start + rows])
-                weight_gradient.addmm_(logits.T, part)
+                feature_gradient[start : start + rows] = logits @ factor
+                weight_gradient += logits.T @ given
                 continue
-            logits = part @ weight.T if bias is None else torch.addmm(bias, part, weight.T)  # (rows, V)
+            logits = (given @ factor.T).to(features.dtype)  # (rows, V)
+            if bias is not None:
+                logits += bias
             chosen, spread = logits.gather(1, right), part @ middle + level
             share = logits.softmax(dim=1)
             # The log of the sum through the largest logit, whose share cannot underflow.
@@ -102,8 +112,9 @@ class _VocabularyLoss(torch.autograd.Function):
                 share.scatter_add_(1, right, share.new_full((1, 1), smoothing - 1).expand_as(right))
                 if weights is not None:
                     share *= weights[start : start + rows, None]
-                torch.mm(share, weight, out=feature_gradient[start : start + rows])
-                weight_gradient.addmm_(share.T, part)
+                turned = share.to(factor.dtype)
+                feature_gradient[start : start + rows] = turned @ factor
+                weight_gradient += turned.T @ given
                 if bias_gradient is not None:
                     bias_gradient += share.sum(dim=0)
         if wanted:
@@ -115,4 +126,4 @@ class _VocabularyLoss(torch.autograd.Function):
     def backward(ctx: Any, grad_total: Tensor, grad_plain: Tensor) -> tuple[Tensor | None, ...]:
         feature_gradient, weight_gradient, bias_gradient = ctx.saved_tensors
         of_bias = None if bias_gradient is None else bias_gradient * grad_total
-        return feature_gradient * grad_total, weight_gradient * grad_total, of_bias, None, None, None, None
+        return feature_gradient * grad_total, weight_gradient * grad_total, None, of_bias, None, None, None, None

@@ -30,6 +30,7 @@ from jumok.decoding.hypotheses import Hypothesis
 from jumok.decoding.requests import Marks, Request
 from jumok.evaluation.captions import CiderD
 from jumok.nn.model import Decoder, StateT
+from jumok.nn.precision import products
 from jumok.tasks.losses import Loss, vocabulary_loss
 from jumok.tasks.scheduled import TargetT
 
@@ -112,9 +113,10 @@ class SelfCritic:
     def answer(self, model: Decoder[TargetT, StateT], batch: TargetT, options: DecodingConfig) -> list[Hypothesis]:
         """Return the n best answers to each example of a batch, those of an example side by side."""
         requests = [Request(row, 1) for row in range(len(batch.inputs))]
-        found = generate(
-            model, requests, collate=lambda rows: take_rows(batch, rows), options=options, marks=self.marks
-        )
+        with products("fp32"):  # as whoever uses the model searches
+            found = generate(
+                model, requests, collate=lambda rows: take_rows(batch, rows), options=options, marks=self.marks
+            )
         return [answer for answers in found for answer in answers]
 
 

@@ -8,7 +8,7 @@ The loss of a batch is the forward of a module, so that DDP and FSDP can wrap it
 import math
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Generic
 
@@ -19,6 +19,7 @@ from torch.nn.utils import clip_grad_norm_
 from jumok.config import TrainingConfig
 from jumok.data.stream import Place, Stream
 from jumok.native.freed_memory import FreedMemory
+from jumok.nn.precision import Precision, products
 from jumok.tasks.base import BatchT, ModelT, Pending, Task
 from jumok.tasks.losses import Loss
 from jumok.training.optimizer import make_optimizer, parts_apart
@@ -64,6 +65,8 @@ class TrainingStep(Generic[ModelT, BatchT]):
         self.loss = BatchLoss(task, model)
         self.optimizer = make_optimizer(model, config)
         self.apart = parts_apart(model)
+        # What auto means is settled when a run is made ready (runs/job.py).
+        self.precision: Precision = "bf16" if config.precision == "bf16" else "fp32"
         self.freed = FreedMemory()
         self.places: list[Place] = []  # where the batches of this step stand
         self.waited = 0.0  # seconds that taking them took
@@ -83,9 +86,8 @@ class TrainingStep(Generic[ModelT, BatchT]):
     def add_gradients(self, batch: Pending[BatchT], step: int) -> Sums:
         """Add a batch's gradients to those of the parameters."""
         self.model.train()
-        with self._resting(step):
-            with self._precision():
-                loss: Loss = self.loss(batch.to(self.device), step)
+        with self._resting(step), products(self.precision):
+            loss: Loss = self.loss(batch.to(self.device), step)
             loss.total.backward()  # type: ignore[no-untyped-call]
         return Sums(float(loss.total.detach()), loss.count, {name: float(part) for name, part in loss.parts.items()})
 
@@ -100,11 +102,6 @@ class TrainingStep(Generic[ModelT, BatchT]):
         finally:
             for parameter in resting:
                 parameter.requires_grad_()
-
-    def _precision(self) -> AbstractContextManager[object]:
-        if self.config.precision == "bf16":
-            return torch.autocast(self.device.type, dtype=torch.bfloat16)
-        return nullcontext()
 
     def normalise(self, count: int) -> float:
         """Divide the gradients by the count of all batches and clip them; return their norm before."""

@@ -45,6 +45,7 @@ class CheckReport:
     padding: float = 0.0
     steps_per_epoch: int = 0
     kernels: str = ""  # whether kernels in C are in use, or why not
+    precision: str = "fp32"  # of products
     workers: int = 1  # processes that share a step: the fastest setting at the moment
     settings: dict[str, float] = field(default_factory=dict)  # how steps may be shared → batches per second
     tokens_per_second: float = 0.0
@@ -104,6 +105,7 @@ def _try_out(report: CheckReport, ready: Prepared[ModelT, BatchT], survey: Surve
     model, batches = ready.model.to(device), ready.task.batches()
     with torch.random.fork_rng(devices=[]):
         step = TrainingStep(ready.task, model, batches=batches, config=training, device=device)
+        report.precision = step.precision
         before = _resident()
         _forget_peak()
         step.normalise(step.add_gradients(survey.largest_batch, training.steps).count)

@@ -3,6 +3,7 @@
 import pytest
 import torch
 from battery.conftest import BLIND, HANDICAPPED, MIXES_EXAMPLES, VARIANTS, WIDER, make_batch, make_model
+from battery.narrow import check_products_in_bf16
 from safetensors.torch import load_file, save_file
 from torch.testing import assert_close
 
@@ -178,6 +179,11 @@ def test_every_parameter_gets_a_gradient(model):
     for name, parameter in model.named_parameters():
         assert parameter.grad is not None, name
         assert parameter.grad.abs().sum() > 0 or name.endswith("bias"), name
+
+
+def test_products_in_bf16_change_little(model):
+    model.train()
+    check_products_in_bf16(model, lambda: loss_of(model, make_batch()))
 
 
 def test_one_batch_can_be_learnt_by_heart(case):

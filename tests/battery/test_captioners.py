@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from battery.narrow import check_products_in_bf16
 from safetensors.torch import load_file, save_file
 from torch.testing import assert_close
 
@@ -148,6 +149,15 @@ def test_observed_equals_plain_and_maps_are_words_by_cells(variant, model):
     for found in looking:
         assert found.weights.shape[2:] == (6, cells)
         assert_close(found.weights.sum(dim=-1), torch.ones(found.weights.shape[:-1]), **CLOSE)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_products_in_bf16_change_little(variant):
+    model, batch = make_model(variant).train(), make_batch()
+    mask = batch.target_mask
+    check_products_in_bf16(
+        model, lambda: vocabulary_loss(model.features(batch)[mask], model.project, batch.targets[mask])[0]
+    )
 
 
 def test_every_parameter_gets_a_gradient_and_one_batch_can_be_learnt_by_heart(variant):

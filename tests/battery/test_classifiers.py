@@ -3,6 +3,7 @@
 import pytest
 import torch
 import torch.nn.functional as F
+from battery.narrow import check_products_in_bf16
 from torch.testing import assert_close
 
 from jumok.catalogue import MODELS, model_class
@@ -64,6 +65,12 @@ def test_every_parameter_gets_a_gradient_and_a_batch_is_learnt_by_heart(model):
             assert parameter.grad is not None, name
         optimizer.step()
     assert loss < 0.1
+
+
+def test_products_in_bf16_change_little(model):
+    model.train()
+    batch = make_batch()
+    check_products_in_bf16(model, lambda: F.cross_entropy(model(batch), batch.labels))
 
 
 def test_word_order_matters(model):

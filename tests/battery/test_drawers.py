@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from battery.narrow import check_products_in_bf16
 from safetensors.torch import load_file, save_file
 from torch.testing import assert_close
 
@@ -202,6 +203,11 @@ def test_every_parameter_gets_a_gradient(model):
     for name, parameter in model.named_parameters():
         assert parameter.grad is not None, name
         assert parameter.grad.abs().sum() > 0 or name.endswith("bias"), name
+
+
+def test_products_in_bf16_change_little(model):
+    model.train()
+    check_products_in_bf16(model, lambda: loss_of(model, make_batch((13, 5, 3))))
 
 
 def test_gradients_of_parts_add_up_to_the_gradient_of_the_whole(model):

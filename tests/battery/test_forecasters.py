@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+from battery.narrow import check_products_in_bf16
 from safetensors.torch import load_file, save_file
 from torch.testing import assert_close
 
@@ -112,6 +113,12 @@ def test_every_parameter_gets_a_gradient(model):
     for name, parameter in model.named_parameters():
         assert parameter.grad is not None, name
         assert parameter.grad.abs().sum() > 0, name
+
+
+def test_products_in_bf16_change_little(model):
+    model.train()
+    batch = make_batch(model)
+    check_products_in_bf16(model, lambda: loss_of(model, batch))
 
 
 def test_what_came_never_changes_a_forecast(model):

@@ -3,6 +3,7 @@
 import pytest
 import torch
 import torch.nn.functional as F
+from battery.narrow import check_products_in_bf16
 from safetensors.torch import load_file, save_file
 from torch.testing import assert_close
 
@@ -90,6 +91,18 @@ def test_every_parameter_gets_a_gradient(model):
         assert parameter.grad is not None, name
         assert bool(parameter.grad.isfinite().all()), name
         assert parameter.grad.abs().sum() > 0, name
+
+
+def test_products_in_bf16_change_little(case, model):
+    images = images_for(model)
+    follows = case[1] in FOLLOWS  # a code may change by a rounding, and with it all that is learnt of its cell
+    model.train(not follows)
+
+    def loss():
+        found = model.recode(images)
+        return F.mse_loss(found.images, images) + found.loss
+
+    check_products_in_bf16(model, loss, near=1.0 if follows else 0.02, along=-1.0 if follows else 0.97)
 
 
 def test_gradients_of_parts_add_up_to_the_gradient_of_the_whole(case, model):

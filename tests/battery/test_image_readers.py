@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from battery.narrow import check_products_in_bf16
 from safetensors.torch import load_file, save_file
 from torch.testing import assert_close
 
@@ -98,6 +99,11 @@ def test_every_parameter_gets_a_gradient(model):
     for name, parameter in model.named_parameters():
         assert parameter.grad is not None, name
         assert parameter.grad.abs().sum() > 0, name
+
+
+def test_products_in_bf16_change_little(case, model):
+    model.train(case[0] != "efficientnet")  # fresh, with statistics of a few small images, it is chaotic in any numbers
+    check_products_in_bf16(model, lambda: loss_of(model, make_batch()))
 
 
 def test_one_batch_is_learnt_by_heart(case):

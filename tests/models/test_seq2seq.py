@@ -19,6 +19,7 @@ from jumok.models.seq2seq import Seq2Seq, Seq2SeqConfig, reversing_order
 from jumok.nn.batch import PairBatch
 from jumok.nn.masks import padding_mask
 from jumok.nn.model import Memory
+from jumok.nn.precision import products
 from jumok.nn.recurrent import RecurrentStack
 from jumok.nn.scores import StateAttention
 from jumok.tasks.pairs import collate
@@ -244,7 +245,7 @@ def test_half_precision_trains(cell, options):
     model, batch = small(cell=cell, layers=2, **options).train(), make_batch()
     whole = make_batch((4, 4), (3, 3))  # no padding: another kernel
     for one in (batch, whole):
-        with torch.autocast("cpu", dtype=torch.bfloat16):
+        with products("bf16"):
             half = model(one).float()
         half.square().sum().backward()
         assert_close(half[one.target_mask], model(one)[one.target_mask], atol=0.2, rtol=0.1)

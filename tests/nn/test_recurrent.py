@@ -9,6 +9,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from torch.testing import assert_close
 
 from jumok.nn.masks import padding_mask
+from jumok.nn.precision import products
 from jumok.nn.recurrent import RecurrentEncoder, RecurrentStack, gru_step, lstm_step
 
 CLOSE = {"atol": 1e-5, "rtol": 1e-5}
@@ -188,7 +189,7 @@ def test_half_precision_training_runs_and_stays_near(kind):
         return torch.cat([part.flatten() for part in found])
 
     plain = everything()
-    with torch.autocast("cpu", dtype=torch.bfloat16):
+    with products("bf16"):
         half = everything()
     half.float().sum().backward()
     assert_close(half.float(), plain, atol=0.03, rtol=0.03)

@@ -8,6 +8,7 @@ from torch.testing import assert_close
 
 from jumok.nn import scores
 from jumok.nn.masks import padding_mask
+from jumok.nn.precision import products
 from jumok.nn.scores import BilinearScore, DotScore, StateAttention, make_score
 
 CLOSE = {"atol": 1e-5, "rtol": 1e-5}
@@ -68,7 +69,7 @@ def test_the_additive_score_takes_half_precision():
     score = make_score("mlp", 16, 16)
     query, memory = torch.randn(2, 4, 16), torch.randn(2, 5, 16)
     plain = score(query, score.remember(memory))
-    with torch.autocast("cpu", dtype=torch.bfloat16):
+    with products("bf16"):
         half = score(query, score.remember(memory))
     assert_close(half.float(), plain, atol=0.05, rtol=0.05)
     half.float().sum().backward()

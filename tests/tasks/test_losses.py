@@ -1,5 +1,7 @@
 """The vocabulary loss against torch's cross-entropy: values, gradients, chunks, extremes."""
 
+import copy
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -7,6 +9,7 @@ from torch import nn
 from torch.testing import assert_close
 
 from jumok.native import kernels as native
+from jumok.nn.precision import products
 from jumok.tasks import losses
 from jumok.tasks.losses import vocabulary_loss
 
@@ -121,16 +124,23 @@ def test_no_tokens_at_all_cost_nothing(project):
     assert all(gradient.eq(0).all() for gradient in gradients(total, features, project))
 
 
-def test_under_autocast_the_sums_are_in_full_precision(project):
+@pytest.mark.parametrize("weighted", [False, True])
+def test_with_products_in_bf16_the_sums_are_in_fp32(project, weighted):
     features, targets = data()
-    wanted, _ = vocabulary_loss(features.bfloat16().float(), project, targets)
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        total, _ = vocabulary_loss(features.bfloat16(), project, targets)
-        assert torch.is_autocast_enabled("cpu")
-    assert total.dtype == torch.float32
-    assert_close(total, wanted)
-    total.backward()
-    assert features.grad.isfinite().all()
+    weights = torch.linspace(0.5, 2, len(targets)) if weighted else None
+    rounded = copy.deepcopy(project)
+    with torch.no_grad():
+        rounded.weight.copy_(project.weight.bfloat16())
+    wanted, _ = vocabulary_loss(features.bfloat16().float(), rounded, targets, smoothing=0.1, weights=weights)
+    with products("bf16"):
+        total, plain = vocabulary_loss(features, project, targets, smoothing=0.1, weights=weights)
+    assert total.dtype == plain.dtype == torch.float32
+    assert_close(total, wanted, rtol=3e-3, atol=0)
+    ours = gradients(total, features, project)
+    theirs = gradients(wanted, features, rounded)
+    for own, other in zip(ours, theirs, strict=True):
+        assert own.dtype == torch.float32
+        assert torch.cosine_similarity(own.flatten(), other.flatten(), dim=0) > 0.999
 
 
 def test_a_tied_table_gets_both_gradients():

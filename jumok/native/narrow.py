@@ -1,0 +1,145 @@
+"""The kernels of narrow.c as functions of tensors: what stands between products in bf16 while a model learns.
+
+x is bf16 and contiguous, unless said otherwise; `serves` says which tensors they are for. The twins in fp32 are in kernels.py.
+"""
+
+import ctypes
+
+import torch
+from torch import Tensor
+
+from jumok.native.build import kernels
+from jumok.native.kernels import address, floats, int64, integers, outside
+
+# N rows · V vocabulary · D width
+
+
+def serves(x: Tensor) -> bool:
+    """Return whether the kernels can read x from its first number to its last."""
+    return x.dtype == torch.bfloat16 and x.device.type == "cpu" and x.is_contiguous() and bool(kernels())
+
+
+def halves(tensor: Tensor) -> ctypes.c_void_p:
+    """Return where a tensor's numbers are, one behind the other, for C."""
+    assert tensor.dtype == torch.bfloat16
+    assert tensor.is_cpu
+    assert tensor.is_contiguous()
+    return ctypes.c_void_p(tensor.data_ptr())
+
+
+def drop(x: Tensor, random: Tensor, threshold: int, scale: float) -> Tensor:
+    """Return x · scale where a random byte reaches the threshold, else 0."""
+    library = kernels()
+    assert library is not None
+    assert random.numel() == x.numel()
+    out = torch.empty_like(x)
+    library.narrow_drop(
+        halves(x), address(random), threshold, ctypes.c_float(scale), int64(x.numel()), halves(out)
+    )  # fmt: skip
+    return out
+
+
+def drop_added(base: Tensor, x: Tensor, random: Tensor, threshold: int, scale: float) -> Tensor:
+    """Return base + x · scale where a random byte reaches the threshold, else base; base and the sum are fp32."""
+    library = kernels()
+    assert library is not None
+    assert base.shape == x.shape
+    assert random.numel() == x.numel()
+    out = torch.empty_like(base)
+    library.narrow_drop_added(
+        floats(base), halves(x), address(random), threshold, ctypes.c_float(scale), int64(x.numel()), floats(out)
+    )
+    return out
+
+
+def drop_back(gradient: Tensor, random: Tensor, threshold: int, scale: float) -> Tensor:
+    """Return the gradient of x, in bf16, given that of what drop_added made of it, in fp32."""
+    library = kernels()
+    assert library is not None
+    assert random.numel() == gradient.numel()
+    to_x = torch.empty_like(gradient, dtype=torch.bfloat16)
+    library.narrow_drop_back(
+        floats(gradient), address(random), threshold, ctypes.c_float(scale), int64(gradient.numel()), halves(to_x)
+    )
+    return to_x
+
+
+def drop_relu(x: Tensor, random: Tensor, threshold: int, scale: float) -> Tensor:
+    """Return relu(x) · scale where a random byte reaches the threshold, else 0."""
+    library = kernels()
+    assert library is not None
+    assert random.numel() == x.numel()
+    out = torch.empty_like(x)
+    library.narrow_drop_relu(
+        halves(x), address(random), threshold, ctypes.c_float(scale), int64(x.numel()), halves(out)
+    )
+    return out
+
+
+def drop_relu_back(out: Tensor, gradient: Tensor, scale: float) -> Tensor:
+    """Return the gradient of what drop_relu made out of, given that of out."""
+    library = kernels()
+    assert library is not None
+    assert gradient.shape == out.shape
+    to_x = torch.empty_like(out)
+    library.narrow_drop_relu_back(
+        halves(out), halves(gradient), ctypes.c_float(scale), int64(out.numel()), halves(to_x)
+    )
+    return to_x
+
+
+def gelu(x: Tensor) -> Tensor:
+    """Return gelu(x)."""
+    library = kernels()
+    assert library is not None
+    out = torch.empty_like(x)
+    library.narrow_gelu(halves(x), int64(x.numel()), halves(out))
+    return out
+
+
+def gelu_back(x: Tensor, gradient: Tensor) -> Tensor:
+    """Return the gradient of x, given that of gelu(x)."""
+    library = kernels()
+    assert library is not None
+    assert gradient.shape == x.shape
+    to_x = torch.empty_like(x)
+    library.narrow_gelu_back(halves(x), halves(gradient), int64(x.numel()), halves(to_x))
+    return to_x
+
+
+def normalise_rows(x: Tensor, scale: Tensor, shift: Tensor, epsilon: float) -> tuple[Tensor, Tensor, Tensor]:
+    """Return layer norm of x (…, D) in bf16, and the mean and 1 / deviation (…, 1) of every row; x is fp32."""
+    library = kernels()
+    assert library is not None
+    assert scale.shape == shift.shape == x.shape[-1:]
+    out, means = torch.empty_like(x, dtype=torch.bfloat16), x.new_empty(*x.shape[:-1], 1)
+    spreads, space = torch.empty_like(means), x.new_empty(x.shape[-1])
+    library.narrow_normalise_rows(
+        floats(x), int64(means.numel()), int64(x.shape[-1]), floats(scale), floats(shift), ctypes.c_float(epsilon),
+        floats(space), halves(out), floats(means), floats(spreads),
+    )  # fmt: skip
+    return out, means, spreads
+
+
+def loss_rows(
+    logits: Tensor, bias: Tensor | None, targets: Tensor, smoothing: float, to_bias: Tensor | None
+) -> tuple[float, float]:
+    """Turn logits (N, V) + bias (V,) into the gradient of their cross-entropy with targets (N,), in place.
+
+    Return the sum of the cross-entropy and that of −log p; gradients are added up in to_bias (V,), where there is one.
+    """
+    library = kernels()
+    assert library is not None
+    rows, vocabulary = logits.shape
+    assert targets.numel() == rows
+    assert all(tensor is None or tensor.shape == (vocabulary,) for tensor in (bias, to_bias))
+    total, plain = ctypes.c_double(0.0), ctypes.c_double(0.0)
+    space = torch.empty(vocabulary)
+    failed = library.narrow_loss_rows(
+        halves(logits), int64(rows), int64(vocabulary), None if bias is None else floats(bias), integers(targets),
+        ctypes.c_float(smoothing), floats(space), ctypes.byref(total), ctypes.byref(plain),
+        None if to_bias is None else floats(to_bias),
+    )  # fmt: skip
+    if failed:
+        raise IndexError(f"a target is not in the vocabulary of {vocabulary}: {outside(targets, vocabulary)}")
+    return total.value, plain.value

@@ -1,0 +1,129 @@
+"""The kernels between products in bf16 beside what torch says, from the same rounded numbers."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch.testing import assert_close
+
+from jumok.native import kernels as native
+from jumok.native import narrow
+from jumok.native.build import kernels
+from jumok.native.fast_path import fast_path
+from jumok.nn.dropout import random_bytes
+from jumok.nn.native_attention import Heads, attend_to_another, attend_to_itself
+
+pytestmark = pytest.mark.skipif(kernels() is None, reason="no compiler here: torch does everything")
+SHAPE = (3, 7, 24)
+THRESHOLD, SCALE = 64, 256 / 192
+
+
+@pytest.fixture
+def numbers():
+    torch.manual_seed(4)
+    x, gradient = torch.randn(SHAPE).bfloat16(), torch.randn(SHAPE).bfloat16()
+    return x, gradient, random_bytes(x.numel())
+
+
+def kept(random):
+    return (random >= THRESHOLD).view(SHAPE) * SCALE
+
+
+def rounded(x):
+    return x.float().bfloat16()
+
+
+def test_dropout(numbers):
+    x, gradient, random = numbers
+    base = torch.randn(SHAPE)
+    assert torch.equal(narrow.drop(x, random, THRESHOLD, SCALE), rounded(x.float() * kept(random)))
+    added = narrow.drop_added(base, x, random, THRESHOLD, SCALE)
+    assert_close(added, base + x.float() * kept(random), rtol=1e-6, atol=1e-6)
+    back = narrow.drop_back(gradient.float(), random, THRESHOLD, SCALE)
+    assert torch.equal(back, rounded(gradient.float() * kept(random)))
+
+
+def test_dropout_after_relu(numbers):
+    x, gradient, random = numbers
+    out = narrow.drop_relu(x, random, THRESHOLD, SCALE)
+    assert torch.equal(out, rounded(x.float().relu() * kept(random)))
+    back = narrow.drop_relu_back(out, gradient, SCALE)
+    assert torch.equal(back, rounded((out > 0) * gradient.float() * SCALE))
+
+
+def test_gelu(numbers):
+    x, gradient, _ = numbers
+    wide = x.float().requires_grad_()
+    wanted = F.gelu(wide)
+    wanted.backward(gradient.float())
+    assert_close(narrow.gelu(x).float(), wanted, rtol=2**-8, atol=1e-5)
+    assert_close(narrow.gelu_back(x, gradient).float(), wide.grad, rtol=2**-8, atol=1e-5)
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_rows_of_the_loss_are_those_in_fp32_rounded(bias):
+    torch.manual_seed(4)
+    logits, targets = (3 * torch.randn(11, 29)).bfloat16(), torch.randint(29, (11,))
+    shift = torch.randn(29) if bias else None
+    ours, theirs = (torch.zeros(29) for _ in range(2))
+    wide = logits.float()
+    wanted = native.loss_rows(wide, shift, targets, 0.1, theirs)
+    found = narrow.loss_rows(logits, shift, targets, 0.1, ours)
+    assert found == pytest.approx(wanted, rel=1e-6)
+    assert torch.equal(logits, wide.bfloat16())
+    assert_close(ours, theirs)
+
+
+@pytest.mark.parametrize("target", [-1, 29])
+def test_a_target_outside_the_vocabulary_is_refused(target):
+    with pytest.raises(IndexError, match=f"not in the vocabulary of 29: {target}"):
+        narrow.loss_rows(torch.zeros(2, 29).bfloat16(), None, torch.tensor([3, target]), 0.0, None)
+
+
+def test_what_is_no_number_stays_none_and_what_is_infinite_stays_so():
+    x = torch.tensor([float("nan"), float("inf"), -float("inf"), 3e38, 1e-40, 1.00390625]).bfloat16()
+    always = torch.full((8,), 255, dtype=torch.uint8)[:6]
+    found = narrow.drop(x, always, 1, 1.0)
+    assert torch.equal(found.isnan(), x.isnan())
+    assert torch.equal(found[1:], x[1:])
+
+
+@pytest.mark.parametrize("keys", [1, 13, 16, 40])
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("lengths", [False, True])
+def test_attention_is_that_of_fp32_rounded(keys, causal, lengths):
+    torch.manual_seed(4)
+    joined = torch.randn(3, keys, 3 * 24).bfloat16()
+    heads = Heads(3, 0.3, torch.tensor([keys, 1, max(keys // 2, 1)]) if lengths else None)
+    outward = torch.randn(3, keys, 24).bfloat16()
+    found = {}
+    for kind in (torch.float32, torch.bfloat16):
+        given = joined.to(kind).requires_grad_()
+        with fast_path():
+            mixed = attend_to_itself(given, heads, causal=causal)
+        mixed.backward(outward.to(kind))
+        found[kind] = mixed, given.grad
+    for wide, half in zip(found[torch.float32], found[torch.bfloat16], strict=True):
+        assert torch.equal(half, wide.bfloat16()), "computed in fp32, rounded once"
+
+
+def test_attention_to_another_with_a_bias_in_turns():
+    torch.manual_seed(4)
+    query, key_value = torch.randn(4, 5, 16).bfloat16(), torch.randn(4, 9, 32).bfloat16()
+    joined, bias = torch.randn(4, 9, 48).bfloat16(), torch.randn(2, 2, 9, 9)
+    for kind in ("another", "biased"):
+        results = []
+        for wide in (True, False):
+            change = (lambda x: x.float()) if wide else (lambda x: x)
+            own = [
+                change(x).detach().requires_grad_() for x in ((query, key_value) if kind == "another" else (joined,))
+            ]
+            of_bias = bias.clone().requires_grad_()
+            with fast_path():
+                heads = Heads(2, 0.5)
+                mixed = (
+                    attend_to_another(*own, heads) if kind == "another" else attend_to_itself(*own, heads, bias=of_bias)
+                )
+            mixed.float().square().sum().backward()
+            results.append([mixed, *(x.grad for x in own), *([of_bias.grad] if kind == "biased" else [])])
+        for wide, half in zip(*results, strict=True):
+            assert_close(half.float(), wide.float(), rtol=0.03, atol=0.03)
