@@ -75,14 +75,11 @@ def read_tensors_and_head(path: Path, head: str, refuse: Refuse) -> tuple[dict[s
 
 
 def _reason(error: Exception) -> str:
-    """Return the first line of an error, in a few words."""
+    """Return what an error says in a few words; a library's own words and classes help nobody."""
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     if isinstance(error, MemoryError):
         return "there is not enough memory to read it"
-    lines = str(error).splitlines() or [""]
-    return (
-        lines[0]
-        if isinstance(error, ValueError | zipfile.BadZipFile) and lines[0]
-        else f"{type(error).__name__}: {lines[0]}"
-    )[:200]
+    lines = str(error).splitlines()
+    own = isinstance(error, ValueError | zipfile.BadZipFile) and lines
+    return lines[0][:200] if own else "damaged; was it cut off while copying?"

@@ -14,6 +14,7 @@ from safetensors.torch import save_file
 from jumok import reading
 from jumok.arrays import read_npz, read_tensors, read_tensors_and_head
 from jumok.errors import DataError
+from jumok.tensor_file import write_tensors
 
 ARRAYS = {"x": np.arange(30).reshape(2, 3, 5), "y": np.array([1.5, 2.5], np.float32), "names": np.array(["가", "bc"])}
 
@@ -121,7 +122,7 @@ def test_tensors_and_the_head_of_their_file(tmp_path):
     with pytest.raises(DataError, match="its head has no 'ours'"):
         read_tensors_and_head(path, "ours", refuse)
     for head, why in (("[1]", "'ours' of its head holds no JSON object"), ("[" * 9999, "more than 100 deep")):
-        save_file({"a": torch.ones(2, 3)}, path, metadata={"ours": head})
+        write_tensors({"a": torch.ones(2, 3)}, path, head, entry="ours")
         with pytest.raises(DataError, match=why):
             read_tensors_and_head(path, "ours", refuse)
     good = path.read_bytes()

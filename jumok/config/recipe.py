@@ -18,6 +18,7 @@ from jumok.errors import ConfigError, did_you_mean
 from jumok.reading import DEEPEST, read_toml, toml_of
 from jumok.writing import whole_file
 
+LONGEST_SHOWN = 80  # characters of what was given in a message
 ALWAYS = ("data", "model", "training")  # sections of every recipe
 OPTIONAL = ("tokenizer", "decoding")  # sections of tasks that use them
 SECTIONS = ("data", "tokenizer", "model", "training", "decoding")  # in the order of a saved recipe
@@ -120,7 +121,8 @@ def parse_overrides(overrides: Overrides) -> dict[str, Any]:
         key, equals, text = override.partition("=")
         parts = key.strip().split(".")
         if not equals or not all(parts) or len(parts) > DEEPEST:
-            raise ConfigError(f"--set {override}: must look like section.key=value, for example model.width=256")
+            given = override if len(override) <= LONGEST_SHOWN else f"{override[:LONGEST_SHOWN]}…"
+            raise ConfigError(f"--set {given}: must look like section.key=value, for example model.width=256")
         try:
             found[key.strip()] = toml_of(f"value = {text}")["value"]
         except tomllib.TOMLDecodeError:

@@ -190,7 +190,9 @@ def open_parquet(path: Path) -> Iterator[Any]:
     try:
         with pyarrow.parquet.ParquetFile(path) as file:
             yield file
-    except pyarrow.ArrowException as error:
-        raise DataError(f"{path} is no readable Parquet file ({str(error).splitlines()[0]}); write it again.") from None
-    except OSError as error:
-        raise unreadable(path, error) from None
+    except (pyarrow.ArrowException, OSError) as error:
+        if isinstance(error, OSError) and error.errno:
+            raise unreadable(path, error) from None
+        raise DataError(
+            f"{path} is no whole Parquet file; write it again."
+        ) from None  # the library's words help nobody

@@ -26,7 +26,7 @@ def import_model(folder: str | Path, run: str | Path) -> tuple[AnyPredictor, lis
     if target.is_file() or (target.is_dir() and any(target.iterdir())):
         raise RunError(f"{target} is there already; choose another folder, or remove it")
     found = read_folder(Path(folder))
-    recipe = check_recipe({"data": {}, **found.raw})
+    recipe = check_recipe({"data": {}, **found.raw}, name=str(folder))
     with torch.random.fork_rng(devices=[]):  # fresh weights are drawn by the recipe's seed, not by the caller's state
         model = build_model(recipe)
     own = model_tensors(model)

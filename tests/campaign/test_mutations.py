@@ -116,7 +116,7 @@ def test_a_reader_that_asks_for_more_memory_than_there_is(tmp_path):
 
 def test_a_reader_that_takes_much_memory_in_silence(tmp_path, monkeypatch):
     monkeypatch.setattr(target_module, "MOST_MEMORY", 1 << 24)
-    assert failure(tmp_path, lambda given: len(bytes(1 << 25).replace(b"\0", b"a"))).startswith("memory: ")
+    assert failure(tmp_path, lambda given: len(bytes(1 << 28).replace(b"\0", b"a"))).startswith("memory: ")
 
 
 def test_a_reader_that_crashes_costs_its_own_case_only(tmp_path):

@@ -243,7 +243,7 @@ def test_quotation_marks_are_text_in_tsv_and_quotes_in_csv(tmp_path):
         ("x.jsonl", "[1, 2]\n", (0, 1), "line 1 is no JSON object"),
         ("x.jsonl", '{"a": "1"}\n', ("a", "b"), r"line 1 has no column 'b'; it has 0 \(a\)"),
         ("x.jsonl", '{"a": [1], "b": "2"}\n', ("a", "b"), "row 1 holds list '\\[1\\]'; text is needed"),
-        ("x.parquet", "PAR1 is not enough", (0, 1), "no readable Parquet"),
+        ("x.parquet", "PAR1 is not enough", (0, 1), "is no whole Parquet file; write it again"),
         ("x.txt", "a\tb\n", (0, 1), r"no table that jumok knows; a name ending in \.tsv"),
     ],
 )
