@@ -18,6 +18,7 @@ needs_compiler = pytest.mark.skipif(COMPILER is None, reason="no C compiler")
 SMALL = """
 int work_space(void) { return 1; }
 int attention_space(void) { return 1; }
+int narrow_attention_space(void) { return 1; }
 const char *instructions(void) { return "a test"; }
 """
 
