@@ -182,10 +182,10 @@ def test_links_are_followed_and_stay(tmp_path):
 def test_a_pipe_is_written_and_stays_a_pipe(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     heard = []
-    reader = threading.Thread(target=lambda: heard.append((tmp_path / "pipe").read_text()))
+    reader = threading.Thread(target=lambda: heard.append((tmp_path / "pipe").read_text()), daemon=True)
     reader.start()
     write_text(tmp_path / "pipe", "new")
-    reader.join()
+    reader.join(timeout=10)
     assert heard == ["new"]
     assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
 

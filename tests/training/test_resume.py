@@ -157,8 +157,9 @@ def test_going_on_leaves_the_checkpoint_it_began_from_alone(run_recipe, tmp_path
 
 
 PRIMITIVES = [
-    ("jumok.training.checkpoint", "save_file"),
-    ("jumok.training.checkpoint", "_sync"),
+    ("jumok.tensor_file", "save_file"),
+    ("jumok.training.checkpoint", "put_on_disk"),
+    ("os", "open"),
     ("shutil", "rmtree"),
     ("pathlib.Path", "mkdir"),
     ("pathlib.Path", "write_text"),

@@ -35,7 +35,7 @@ export class Vectors {
     });
     canvas.addEventListener("click", () => {
       this.all.hidden = false;
-      this.all.textContent = `${name} = [${Array.from(numbers, (value) => decimal(value)).join(", ")}]`;
+      this.all.textContent = `${name} = [${Array.from(numbers, (value) => value.toFixed(3)).join(", ")}]`;
     });
     return canvas;
   }
