@@ -40,7 +40,7 @@ def test_what_is_written_is_read(tmp_path, text):
 def test_every_flipped_bit_is_noticed(tmp_path):
     """Of the head as of the numbers; a file that says it has no checksum is damaged, too."""
     file = tmp_path / "a.safetensors"
-    write_tensors(TENSORS, file)
+    write_tensors(TENSORS, file, '{"format": 1, "title": "a text of some length"}')
     whole = file.read_bytes()
     bits = random.Random(5).sample(range(8 * len(whole)), 300)
     for bit in bits:

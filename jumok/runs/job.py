@@ -42,7 +42,7 @@ from jumok.training.progress import Reporter
 from jumok.training.trainer import Trainer
 from jumok.training.trial import choose_sharing
 from jumok.training.workers import Sharing, settings_for
-from jumok.writing import ANOTHER_OUT, RESUME, explained, remove_parts
+from jumok.writing import ANOTHER_OUT, RESUME, explained
 
 TRAINED = 3  # times the memory of its weights that a model takes at least: gradients, and what an optimizer keeps
 
@@ -158,7 +158,6 @@ class Job(Generic[ModelT, BatchT]):
         return lambda model, step: save_frame(Frame(step, camera(model)), self.folder)
 
     def _resume(self, trainer: Trainer[ModelT, BatchT], reporter: Reporter) -> None:
-        remove_parts(self.folder)
         if not Checkpoints(self.folder).steps():
             reporter.note("no checkpoint yet: starting from the beginning")
             trainer.metrics.forget_after(0)

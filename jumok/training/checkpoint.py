@@ -20,7 +20,7 @@ from torch import Tensor
 from jumok.errors import RunError
 from jumok.reading import read_object
 from jumok.tensor_file import WRONG_CHECKSUM, DamagedFileError, read_tensors, write_tensors
-from jumok.writing import FULL, RESUME, explained, put_on_disk, reason
+from jumok.writing import FULL, RESUME, explained, put_on_disk, reason, remove_parts
 
 KEEP = 2  # newest checkpoints, beside the best
 STATE, CHECKSUM = "training.json", "crc32"
@@ -92,6 +92,7 @@ class Checkpoints:
         old = [self.run / f"step-{step}" for step in self.steps() if f"step-{step}" not in kept]
         for folder in [*old, *self.run.glob(".step-*.new")]:  # those were left half-written by a kill
             shutil.rmtree(folder)
+        remove_parts(self.run)
 
     def find(self, name: str = "best") -> Path:
         """Return the folder of `best`, `last` or `step-N`."""

@@ -159,6 +159,7 @@ def test_going_on_leaves_the_checkpoint_it_began_from_alone(run_recipe, tmp_path
 PRIMITIVES = [
     ("jumok.tensor_file", "save_file"),
     ("jumok.training.checkpoint", "put_on_disk"),
+    ("os", "open"),
     ("shutil", "rmtree"),
     ("pathlib.Path", "mkdir"),
     ("pathlib.Path", "write_text"),
