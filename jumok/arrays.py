@@ -82,4 +82,8 @@ def _reason(error: Exception) -> str:
     if isinstance(error, MemoryError):
         return "there is not enough memory to read it"
     lines = str(error).splitlines() or [""]
-    return (lines[0] if isinstance(error, ValueError) and lines[0] else f"{type(error).__name__}: {lines[0]}")[:200]
+    return (
+        lines[0]
+        if isinstance(error, ValueError | zipfile.BadZipFile) and lines[0]
+        else f"{type(error).__name__}: {lines[0]}"
+    )[:200]

@@ -290,7 +290,7 @@ def test_the_only_checkpoint_gone(run):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("run.json", "{run}/run.json is damaged; copy the run again, or train it anew"),
+        ("run.json", "{run}/run.json is damaged (line "),
         ("source.json", "{run}/source.json is damaged ("),
         ("recipe.toml", "recipe.toml"),
     ],

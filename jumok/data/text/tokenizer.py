@@ -59,9 +59,9 @@ class Tokenizer:
         if [number for _, number in ordered] != list(range(len(ordered))):
             raise ValueError(f"its {len(ordered):,} tokens are not numbered from 0 to {len(ordered) - 1:,}")
         spelt = [token for token, _ in ordered[len(SPECIALS) :]]
-        if self.kind in ("bpe", "byte") and not set().union(*spelt) <= BYTE_OF_LETTER.keys():
-            raise ValueError("its tokens have letters that stand for no byte")
         tags = list(takewhile(bool, (_language(token, self.kind) for token in spelt)))
+        if self.kind in ("bpe", "byte") and not set().union(*spelt[len(tags) :]) <= BYTE_OF_LETTER.keys():
+            raise ValueError("its tokens have letters that stand for no byte")
         self.tags = {language: number for number, language in enumerate(tags, start=len(SPECIALS))}
         self.reserved = len(SPECIALS) + len(tags)  # the ids below are never made from text
         self._tokens = [*SPECIALS, *map(tag_of, tags), *spelt[len(tags) :]]

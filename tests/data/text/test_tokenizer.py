@@ -238,3 +238,9 @@ def test_a_file_that_is_no_tokenizer(tmp_path, content):
     (tmp_path / "source.json").write_bytes(content)
     with pytest.raises(RunError, match=r"source\.json is damaged \(.*\); restore it from a copy"):
         Tokenizer.load(tmp_path / "source.json")
+
+
+def test_tags_are_no_letters_of_bytes(tmp_path):
+    tokenizer = Tokenizer.train(TEXTS, TokenizerConfig(kind="bpe", vocabulary=400), languages=("ko", "en"))
+    tokenizer.save(tmp_path / "source.json")
+    assert Tokenizer.load(tmp_path / "source.json").tags == tokenizer.tags == {"ko": 4, "en": 5}
