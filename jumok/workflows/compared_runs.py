@@ -5,6 +5,7 @@ a run's folder → ComparedRun, which a row of each comparison begins with; Side
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -53,7 +54,7 @@ def training_time(folder: Path, checkpoint: str = "best") -> tuple[float | None,
     step = re.fullmatch(r"step-(\d{1,18})", checkpoint)
     rows = [row for _, row in read_log(folder / "metrics.jsonl")]
     state = folder / (checkpoint if step else "last") / "training.json"
-    if state.is_file():
+    with suppress(RunError):  # a time that is not known keeps no runs from being compared
         rows.append(read_object(state, _damaged))
     told = [row for row in rows if row.keys() >= TOLD.keys() and all(is_kind(row[key], TOLD[key]) for key in TOLD)]
     told = [row for row in told if row["seconds"] > 0 and (not step or row["step"] <= int(step[1]))]
