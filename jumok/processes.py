@@ -160,7 +160,7 @@ def _work(begin: Begin[TaskT, AnswerT], owner: Connection) -> None:
                 except Exception as error:
                     message = _failure(error)
                 owner.send_bytes(message)
-        end(list(_workers))
+        end(list(_workers), patience=0)
     finally:
         os._exit(0)
 

@@ -194,6 +194,20 @@ def test_ended_they_are_gone_at_once_unless_they_do_not_listen(start):
     end([deaf, *quick])  # again: nothing happens
 
 
+def test_a_worker_that_leaves_ends_its_own():
+    def begin():
+        own = Worker(lambda: time.sleep, died=died)
+        own.send(60)
+        return lambda task: own.pid
+
+    worker = Worker(begin, died=died)
+    worker.send(0)
+    grandchild = worker.receive()
+    assert alive(grandchild)
+    end([worker])
+    assert not alive(grandchild)
+
+
 def test_a_fork_of_the_owner_ends_nobody(start):
     worker = start(lambda task: task)
     process, _ = forked(lambda tell: end([worker], patience=0))

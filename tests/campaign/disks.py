@@ -13,11 +13,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
+from typing import NamedTuple
 
 import torch
 from forked import Command, import_all
@@ -68,18 +69,18 @@ class Case:
 
     def on_a_bad_disk(self, changes: int) -> "Case":
         """Let the disk fail from a random one of so many changes on."""
-        random, folder = Random(self.seed), self._begun()
+        random, folder = Random(self.seed), self.begun()
         how = random.choice(list(ENDS))
         self._look_at(
-            self._start(folder, shimmed(self._under(folder), at=random.randrange(1, changes + 1), how=how)), how
+            self.start(folder, shimmed(self.under(folder), at=random.randrange(1, changes + 1), how=how)), how
         )
         self._go_on(folder)
         return self
 
     def slow_and_killed(self) -> "Case":
         """Let each fsync take long, and kill the command at any moment."""
-        random, folder = Random(self.seed), self._begun()
-        command = self._start(folder, shimmed(self._under(folder), delay=20))
+        random, folder = Random(self.seed), self.begun()
+        command = self.start(folder, shimmed(self.under(folder), delay=20))
         itself(command, random, 2 * self.place.whole(self.work.arguments, own_cache=self.work.cache)[1])
         command.wait(LONGEST)
         self._go_on(folder)
@@ -87,31 +88,31 @@ class Case:
 
     def mounted(self, size: int) -> "Case":
         """Let the command write to a file system of so many kB, or to one that is read-only: 0."""
-        folder = self._begun()
-        with file_system(self._under(folder), size) as grow:
-            self._look_at(self._start(folder, nothing), f"of {size} kB")
+        folder = self.begun()
+        with file_system(self.under(folder), size) as grow:
+            self._look_at(self.start(folder, nothing), f"of {size} kB")
             grow()
             self._go_on(folder)
         return self
 
-    def _begun(self) -> Path:
+    def begun(self) -> Path:
         """Return a new folder in which all has been done that comes before."""
         folder = self.place.new()
-        self._under(folder).mkdir()
+        self.under(folder).mkdir()
         if self.work.first:
             arguments = tuple(str(self._made(folder)) if part == MADE else part for part in self.work.first)
             command = self.place.start(arguments, folder)
             assert command.wait(LONGEST) == 0, command.err
         return folder
 
-    def _under(self, folder: Path) -> Path:
+    def under(self, folder: Path) -> Path:
         """Return the folder whose disk is bad."""
         return folder / ("cache" if self.work.cache else "disk")
 
     def _made(self, folder: Path) -> Path:
         return folder / ("made" if self.work.cache else "disk/made")
 
-    def _start(self, folder: Path, before: Callable[[], object]) -> Command:
+    def start(self, folder: Path, before: Callable[[], object]) -> Command:
         arguments = tuple(str(self._made(folder)) if part == MADE else part for part in self.work.arguments)
         return self.place.start(arguments, folder, own_cache=self.work.cache, before=before)
 
@@ -126,8 +127,6 @@ class Case:
             self.wrong.append(f"{how}: a traceback: {command.err[-500:]}")
         elif code not in (0, 2) or (code == 2 and command.err.count("jumok: ") != 1):
             self.wrong.append(f"{how}: exit code {code}: {last[-300:]}")
-        elif code == 2:
-            TOLD.add(last)
 
     def _go_on(self, folder: Path) -> None:
         """Run the command again, now that there is room; what it makes must be what a whole one does."""
@@ -135,7 +134,7 @@ class Case:
         wanted, _ = self.place.whole(self.work.arguments, own_cache=self.work.cache)
         if made.is_file() and hashes(made) != wanted:
             self.wrong.append("half a file under its name")
-        command = self._start(folder, nothing)
+        command = self.start(folder, nothing)
         try:
             if command.wait(LONGEST):
                 self.wrong.append(f"does not go on: {command.err[-300:]}")
@@ -143,9 +142,6 @@ class Case:
                 self.wrong.append("goes on to another end")
         except AssertionError as hang:
             self.wrong.append(f"hangs when it goes on: {hang}")
-
-
-TOLD: set[str] = set()  # the sentences that were said
 
 
 def shimmed(
@@ -201,8 +197,12 @@ def rows(*, share: float, seed: int) -> list[Row]:
             bad.setdefault("slow disk, killed: a run", []).append(
                 Case(WORKS[0], place, f"{seed} {number}").slow_and_killed()
             )
-        synced = [Row("synced before it is renamed", *unsynced(place))] if share >= 1 else []
-        for work in WORKS if can_mount(place.new()) else []:
+        whole = WORKS[:4] if share >= 1 else []
+        synced = [Row(f"synced before it has its name: {work.name}", *unsynced(calls(work, place))) for work in whole]
+        mountable = can_mount(place.new())
+        if not mountable:
+            synced.append(Row("small disks", 0, 0, "skipped: only root may mount file systems"))
+        for work in WORKS if mountable else []:
             for size in SIZES[: round(len(SIZES) * share)]:
                 bad.setdefault(f"small disk: {work.name}", []).append(Case(work, place, f"{seed} {size}").mounted(size))
         return [*map(_row, bad, bad.values()), *synced]
@@ -213,39 +213,55 @@ SIZES = [0, 4, 16, 40, 64, 100, 160, 300]  # kB of a mounted file system; 0: rea
 
 def changes(work: Work, place: Place) -> int:
     """Return how many calls of a command change files."""
-    return len(_log(work, place))
+    return sum(call.name != "to" for call in calls(work, place))
 
 
-def _log(work: Work, place: Place) -> list[tuple[str, str]]:
-    """Return the calls of a command that change files, with their paths."""
-    if work.name not in _logs:
+class Call(NamedTuple):
+    """A call that changes a file: what it does, and the file's number and path below its disk."""
+
+    name: str
+    file: int
+    path: str
+
+
+def calls(work: Work, place: Place) -> list[Call]:
+    """Return the calls of a command that change files, from the log of one."""
+    if work.name not in _calls:
         case = Case(work, place, "")
-        folder = case._begun()
+        folder = case.begun()
         log = folder / "log"
-        command = case._start(folder, shimmed(case._under(folder), log=log))
+        command = case.start(folder, shimmed(case.under(folder), log=log))
         assert command.wait(LONGEST) == 0, command.err
-        _logs[work.name] = [
-            (name, path) for name, _, path in (line.partition(" ") for line in log.read_text().splitlines())
-        ]
-    return _logs[work.name]
+        lines = (line.split(" ", 2) for line in log.read_text().splitlines())
+        disk = f"{case.under(folder)}/"
+        _calls[work.name] = [Call(name, int(file), path.removeprefix(disk)) for name, file, path in lines]
+    return _calls[work.name]
 
 
-_logs: dict[str, list[tuple[str, str]]] = {}
+_calls: dict[str, list[Call]] = {}
 
 
-def unsynced(place: Place) -> tuple[int, int, str]:
-    """Return how many files stand in folders that a run renames, how many were not synced before, and one of them."""
-    cases, wrong = 0, []
-    dirty: set[str] = set()
-    for name, path in _log(WORKS[0], place):
-        if name in ("write", "pwrite64", "ftruncate64", "writev"):
-            dirty.add(path)
+def unsynced(done: Sequence[Call]) -> tuple[int, int, str]:
+    """Return how often something gets its final name, how many files in it were not synced before, and one of them.
+
+    What begins with a dot, and what is inside of it, has no final name yet.
+    """
+    named, wrong, source = 0, [], ""
+    dirty: dict[int, str] = {}
+    for name, file, path in done:
+        if name == "rename":
+            source = path
+        elif name == "to":
+            moved = {file: path for file, path in dirty.items() if f"{path}/".startswith(f"{source}/")}
+            if not any(part.startswith(".") for part in path.split("/")):
+                named += 1
+                wrong += moved.values()
+            dirty |= {file: path + old.removeprefix(source) for file, old in moved.items()}
         elif name == "fsync":
-            dirty.discard(path)
-        elif name == "rename":
-            cases += 1
-            wrong += [file for file in dirty if file == path or file.startswith(f"{path}/")]
-    return cases, len(wrong), ", ".join(wrong[:1])
+            dirty.pop(file, None)
+        elif name in ("write", "writev", "pwrite", "pwrite64", "ftruncate", "ftruncate64"):
+            dirty[file] = path
+    return named, len(wrong), ", ".join(wrong[:1])
 
 
 def can_mount(folder: Path) -> bool:
@@ -280,6 +296,4 @@ def campaign(*, share: float, seed: int) -> list[Row]:
 
 
 if __name__ == "__main__":
-    found = rows(share=float(sys.argv[1]), seed=int(sys.argv[2]))
-    print("\n".join(sorted(TOLD)), file=sys.stderr)
-    print(json.dumps(found))
+    print(json.dumps(rows(share=float(sys.argv[1]), seed=int(sys.argv[2]))))

@@ -78,7 +78,7 @@ def die() -> None:
 
 def before_a_change(random: Random) -> None:
     """Let this process die before any one of its calls that change what is on the disk."""
-    left = random.randrange(1, 150)  # a run has about so many
+    left = random.randrange(1, 180)  # a run has about so many
 
     def mortal(plain: Callable[..., object]) -> Callable[..., object]:
         def call(*given: object, **named: object) -> object:

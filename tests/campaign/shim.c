@@ -5,7 +5,7 @@ SHIM_AT      the number of the call that changes a file from which on all fail; 
 SHIM_ERRNO   how they fail; ENOSPC leaves renaming and removing possible, as a full disk does
 SHIM_ONCE    only that call fails
 SHIM_DELAY   milliseconds that each fsync takes
-SHIM_LOG     a file that gets a line for each of these calls: its name and its path
+SHIM_LOG     a file that gets a line for each of these calls: its name, the file's number (inode) and path
 
 Variables are read at every call, because processes are forked and set them then. */
 
@@ -57,9 +57,16 @@ static void note(const char *name, const char *path) {
     int handle = real(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     if (handle < 0) return;
     char line[4200];
-    int length = snprintf(line, sizeof line, "%s %s\n", name, path);
+    struct stat found = {0};
+    lstat(path, &found);
+    int length = snprintf(line, sizeof line, "%s %lu %s\n", name, (unsigned long)found.st_ino, path);
     if (real_write()(handle, line, length) < 0) abort();
     close(handle);
+}
+
+/* Note what a path is renamed to, in a line of its own. */
+static void note_target(const char *to) {
+    if (below(to)) note("to", to);
 }
 
 /* Return whether a call on a path fails; errno says how. Calls that need no room still work on a full disk. */
@@ -163,6 +170,6 @@ SYNC(fdatasync)
     }
 OF_PATH(mkdir, 1, (const char *path, mode_t mode), (const char *, mode_t), (path, mode))
 OF_PATH(symlink, 1, (const char *target, const char *path), (const char *, const char *), (target, path))
-OF_PATH(rename, 0, (const char *path, const char *to), (const char *, const char *), (path, to))
+OF_PATH(rename, 0, (const char *path, const char *to), (const char *, const char *), (path, (note_target(to), to)))
 OF_PATH(unlink, 0, (const char *path), (const char *), (path))
 OF_PATH(rmdir, 0, (const char *path), (const char *), (path))

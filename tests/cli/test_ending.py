@@ -71,6 +71,12 @@ def test_a_reader_that_leaves_ends_a_command_in_silence(name, start, unread, som
     assert (command.wait(), command.err) == (141, "")
 
 
+def test_and_one_that_leaves_before_the_last_of_what_waits_to_be_written(start, unread, monkeypatch):
+    monkeypatch.setattr("typer.echo", print)
+    command = start("--version", stdout=unread)
+    assert (command.wait(), command.err) == (141, "")
+
+
 def test_a_reader_of_messages_that_leaves_does_so_too(start, unread):
     """`jumok … 2>&1 | head -1`: nobody is there to be told what is wrong."""
     assert start("train", "nosuch", before=lambda: os.dup2(unread, 2)).wait() == 2
