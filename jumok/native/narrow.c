@@ -61,16 +61,6 @@ void narrow_gelu_back(const narrow *restrict x, const narrow *restrict gradient,
     }
 }
 
-/* Layer norm of rows as products take it; float32 in, and the mean and 1 / deviation of each kept for the gradient. */
-void narrow_normalise_rows(const float *restrict x, int64_t rows, int64_t width, const float *restrict scale,
-                           const float *restrict shift, float epsilon, float *restrict space, narrow *restrict out,
-                           float *restrict means, float *restrict spreads) {
-    for (int64_t row = 0; row < rows; row++) {
-        spreads[row] = normalise_row(x + row * width, width, scale, shift, epsilon, space, &means[row]);
-        narrow_row(space, width, out + row * width);
-    }
-}
-
 /* As loss_rows of learning.c; a row of logits is computed in space, which holds one. */
 int narrow_loss_rows(narrow *logits, int64_t rows, int64_t columns, const float *bias, const int64_t *targets, float smoothing,
                      float *space, double *total, double *plain, float *to_bias) {

@@ -11,7 +11,7 @@ from torch import Tensor
 from jumok.native.build import kernels
 from jumok.native.kernels import address, floats, int64, integers, outside
 
-# N rows · V vocabulary · D width
+# N rows · V vocabulary
 
 
 def serves(x: Tensor) -> bool:
@@ -105,20 +105,6 @@ def gelu_back(x: Tensor, gradient: Tensor) -> Tensor:
     to_x = torch.empty_like(x)
     library.narrow_gelu_back(halves(x), halves(gradient), int64(x.numel()), halves(to_x))
     return to_x
-
-
-def normalise_rows(x: Tensor, scale: Tensor, shift: Tensor, epsilon: float) -> tuple[Tensor, Tensor, Tensor]:
-    """Return layer norm of x (…, D) in bf16, and the mean and 1 / deviation (…, 1) of every row; x is fp32."""
-    library = kernels()
-    assert library is not None
-    assert scale.shape == shift.shape == x.shape[-1:]
-    out, means = torch.empty_like(x, dtype=torch.bfloat16), x.new_empty(*x.shape[:-1], 1)
-    spreads, space = torch.empty_like(means), x.new_empty(x.shape[-1])
-    library.narrow_normalise_rows(
-        floats(x), int64(means.numel()), int64(x.shape[-1]), floats(scale), floats(shift), ctypes.c_float(epsilon),
-        floats(space), halves(out), floats(means), floats(spreads),
-    )  # fmt: skip
-    return out, means, spreads
 
 
 def loss_rows(
