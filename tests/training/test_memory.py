@@ -68,7 +68,8 @@ WIDE = {
 }
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+# Two processes: forked from a process that has run the whole suite, it ended once in another error (docs/reliability.md).
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_a_batch_beyond_the_limit_ends_in_a_sentence(workers, tmp_path):
     """As under ulimit -v: who may take 300 MB more is not stopped before the first step, and does not come through it."""
 
@@ -80,7 +81,7 @@ def test_a_batch_beyond_the_limit_ends_in_a_sentence(workers, tmp_path):
     recipe.write_text(tomli_w.dumps(WIDE))
     run = ["train", recipe, "--out", tmp_path / "run", "--set", f"training.workers={workers}"]
     command = Command(*run, folder=tmp_path, before=limit)
-    assert command.wait() == 2
+    assert command.wait() == 2, command.err
     said = re.sub(r"[\d.]+ [MG]B", "SIZE", command.err.splitlines()[-1])
     assert re.fullmatch(
         r"jumok: memory has run out after step 0: (SIZE were asked for at once, and )?SIZE are free\. Start another run with a "
