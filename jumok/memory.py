@@ -10,9 +10,11 @@ import resource
 from contextlib import suppress
 from pathlib import Path
 
-# What libraries say: that the system gave nothing (CPU, CUDA), that a size is beyond any number, that a library found no room.
+# What libraries say: that the system gave nothing (CPU, CUDA), that a size is beyond any number, that a library found no room;
+# oneDNN's own words for room that it did not get to work in, or for the code that it writes.
 TOLD = re.compile(
     r"allocate memory|not enough memory|out of memory|bad_alloc|Storage size calculation overflowed|failed to map segment"
+    r"|could not (?:create|execute) a (?:primitive(?! descriptor)|memory)"
 )
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40, "P": 1 << 50}
 ASKED = re.compile(r"(?:tried to allocate|Unable to allocate) ([\d.]+) ?([KMGTP]?)i?B?", re.IGNORECASE)

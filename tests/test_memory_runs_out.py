@@ -47,9 +47,20 @@ def test_errors_for_want_of_memory_are_known(ask):
     assert ("70.4 TB were asked for" in told) == (ask in (numpy_array, tensor))
 
 
+@pytest.mark.parametrize("said", ["could not create a primitive", "could not execute a primitive"])
+def test_what_onednn_says_of_it_is_known(said):
+    assert "are free" in shortage(RuntimeError(said))
+
+
 @pytest.mark.parametrize(
     "error",
-    [ValueError("out of memory"), RuntimeError("shapes differ"), OSError(errno.ENOENT, "x"), KeyError("memory")],
+    [
+        ValueError("out of memory"),
+        RuntimeError("shapes differ"),
+        RuntimeError("could not create a primitive descriptor for a matmul primitive"),  # it has no such product
+        OSError(errno.ENOENT, "x"),
+        KeyError("memory"),
+    ],
 )
 def test_others_are_not(error):
     assert shortage(error) == ""

@@ -68,8 +68,7 @@ WIDE = {
 }
 
 
-# Two processes: forked from a process that has run the whole suite, it ended once in another error (docs/reliability.md).
-@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("workers", [1, 2])
 def test_a_batch_beyond_the_limit_ends_in_a_sentence(workers, tmp_path):
     """As under ulimit -v: who may take 300 MB more is not stopped before the first step, and does not come through it."""
 
