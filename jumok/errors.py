@@ -3,12 +3,35 @@
 The command line prints the message of a JumokError and leaves with exit code 2; anything else is a bug.
 """
 
+import re
 from collections.abc import Iterable
 from difflib import get_close_matches
+
+LONGEST = 600  # letters of a line of a message: a few sentences
+VALUE = re.compile(r"(?<!\w)'[^'\n]*'|\w{81,}")  # in quotes, or a word as no language has it
+WORD = re.compile(r"\S+")
 
 
 class JumokError(Exception):
     """The root of every error that a user can cause and cure."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__("\n".join(map(shortened, message.split("\n"))))
+
+
+def shortened(line: str) -> str:
+    """Return a line of a message short enough to be read: a value out of a damaged file may have a million letters."""
+    if len(line) <= LONGEST:
+        return line
+    paths = [found.span() for found in WORD.finditer(line) if "/" in found[0]]  # shown whole
+
+    def cut(found: re.Match[str]) -> str:
+        inside = any(first < found.end() and found.start() < last for first, last in paths)
+        end = "'" if found[0].startswith("'") else ""
+        return found[0] if len(found[0]) <= 80 or inside else f"{found[0][:60]}…{end}"
+
+    line = VALUE.sub(cut, line)
+    return line if len(line) <= LONGEST else f"{line[: LONGEST - 203]} … {line[-200:]}"
 
 
 class ConfigError(JumokError):

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from io import BufferedReader
 from pathlib import Path
+from pickle import UnpicklingError
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin
 
@@ -245,6 +246,22 @@ def _too_long(digits: int) -> str:
 
 
 # --- entries
+
+
+def what_is_wrong(error: BaseException) -> str:
+    """Return in plain words what an exception says of the file that was read: classes of Python are nobody's words."""
+    said = str(error).partition("\n")[0]
+    if isinstance(error, KeyError) and error.args:
+        return f"it has no '{error.args[0]}'"
+    if isinstance(error, IndexError):
+        return "it ends too early, or a list in it is too short"
+    if isinstance(error, OverflowError):
+        return "a number in it is too large"
+    if isinstance(error, TypeError | AttributeError):
+        return "a value in it is of another kind than is needed"
+    if isinstance(error, UnpicklingError):
+        return "it is cut off, or holds more than tensors"
+    return said[:200] or "it cannot be read"
 
 
 def check_entries(content: Mapping[str, Any], kinds: Mapping[str, Kind], needed: Iterable[str] | None = None) -> None:

@@ -21,6 +21,7 @@ from jumok.reading import (
     read_text,
     read_toml,
     toml_of,
+    what_is_wrong,
 )
 
 
@@ -180,3 +181,19 @@ def test_whatever_the_bytes_are_the_error_is_a_sentence(file):
         for read in (read_json, read_toml, read_object):
             with suppress(JumokError):
                 read(path, refuse)
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (KeyError("maps.0.query"), "it has no 'maps.0.query'"),
+        (IndexError("list index out of range"), "it ends too early, or a list in it is too short"),
+        (TypeError("'int' object is not iterable"), "a value in it is of another kind than is needed"),
+        (AttributeError("'int' object has no attribute 'get'"), "a value in it is of another kind than is needed"),
+        (OverflowError("int too big to convert"), "a number in it is too large"),
+        (ValueError("line 3 is odd\nand more"), "line 3 is odd"),
+        (ValueError(""), "it cannot be read"),
+    ],
+)
+def test_what_python_raises_is_told_in_words_of_ours(error, words):
+    assert what_is_wrong(error) == words

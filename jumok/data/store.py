@@ -15,7 +15,7 @@ from typing import IO, Any
 import numpy as np
 
 from jumok.errors import DataError
-from jumok.reading import check_entries, json_of
+from jumok.reading import check_entries, json_of, what_is_wrong
 
 FACTS = "store.json"
 
@@ -30,7 +30,7 @@ def refuse_damage(folder: Path, what: str) -> Iterator[None]:
     except ValueError as error:
         raise _damaged(folder, what, str(error)) from None
     except (OSError, KeyError, TypeError, AttributeError, IndexError, OverflowError) as error:
-        raise _damaged(folder, what, f"{type(error).__name__}: {error}") from None
+        raise _damaged(folder, what, what_is_wrong(error)) from None
 
 
 def _damaged(folder: Path, what: str, why: str) -> DataError:

@@ -106,14 +106,14 @@ def _rows(table: Tensor, order: list[int | None]) -> Tensor:
 def _activation(config: dict[str, Any], key: str) -> str:
     name = config.get(key, "gelu")
     if name not in ACTIVATIONS:
-        raise DataError(f"the model's {key} is '{name}'; jumok knows {', '.join(ACTIVATIONS)}")
+        raise DataError(f"config.json: {key} is '{name}'; jumok knows {', '.join(ACTIVATIONS)}")
     return ACTIVATIONS[name]
 
 
 def _refuse(config: dict[str, Any], **expected: Any) -> None:
     for key, value in expected.items():
         if config.get(key, value) != value:
-            raise DataError(f"the model's {key} is {config[key]!r}; jumok imports models with {value!r} only")
+            raise DataError(f"config.json: {key} is {config[key]!r}; jumok imports models with {value!r} only")
 
 
 # --- GPT-2

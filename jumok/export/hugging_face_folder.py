@@ -14,7 +14,7 @@ from torch import Tensor
 
 from jumok.arrays import read_tensors
 from jumok.errors import DataError
-from jumok.reading import Kind, check_entries, read_object
+from jumok.reading import Kind, check_entries, read_object, what_is_wrong
 
 WHOLE_NUMBERS = (
     "n_layer", "n_embd", "n_head", "n_positions", "num_hidden_layers", "hidden_size", "num_attention_heads",
@@ -70,12 +70,9 @@ def read_weights(folder: Path) -> dict[str, Tensor]:
     try:
         loaded = torch.load(folder / "pytorch_model.bin", map_location="cpu", weights_only=True)
         return {key: value.float() for key, value in loaded.items()}
-    except (OSError, RuntimeError, EOFError, ValueError) as error:
-        raise refuse("", str(error).partition("\n")[0]) from None
-    except Exception as error:  # pickle refuses what is no plain tensor
+    except Exception as error:  # pickle refuses what is no plain tensor, and calls whatever a damaged file names
         raise DataError(
-            f"{folder / 'pytorch_model.bin'} holds more than tensors and is not opened ({type(error).__name__}); "
-            "save it again with safetensors"
+            f"{folder / 'pytorch_model.bin'} is not opened ({what_is_wrong(error)}); save it again with safetensors"
         ) from None
 
 

@@ -15,7 +15,7 @@ from jumok.inspection.details import AttentionDetails, PositionTable
 from jumok.inspection.layers import LayerDetails, NormDetails, Sublayer
 from jumok.inspection.record import AttentionMap, AttentionRecord
 from jumok.json_text import json_text
-from jumok.reading import check_entries, is_kind
+from jumok.reading import check_entries, is_kind, what_is_wrong
 from jumok.tensor_file import write_tensors
 from jumok.writing import explained
 
@@ -50,7 +50,7 @@ def load_record(path: str | Path) -> AttentionRecord:
         positions = [_table(facts, f"positions.{n}", tensors) for n, facts in enumerate(head["positions"])]
         layers = [_layer(facts, f"layers.{n}", tensors) for n, facts in enumerate(head.get("layers", []))]
     except (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError) as error:
-        raise _no_record(str(path), f"{type(error).__name__}: {error}".splitlines()[0]) from None
+        raise _no_record(str(path), what_is_wrong(error)) from None
     return AttentionRecord(maps, positions=positions, layers=layers)
 
 

@@ -5,6 +5,7 @@ ids → names of ids → CTranslate2's search → names → ids → text (ours)
 
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from jumok.config import DecodingConfig
@@ -32,7 +33,7 @@ class CTranslate2Engine(TranslationEngine):
         except ImportError:
             raise MissingExtraError("CTranslate2", "ctranslate2", f"{run.folder}") from None
         self.run, self.task = run, task
-        try:
+        with self._damaged():
             self.library: Any = ctranslate2.Translator(
                 str(run.folder),
                 device="cpu",
@@ -40,8 +41,14 @@ class CTranslate2Engine(TranslationEngine):
                 inter_threads=os.cpu_count() or 1,
                 intra_threads=1,
             )
+
+    @contextmanager
+    def _damaged(self) -> Iterator[None]:
+        """Turn what the library says of files that do not belong together into a sentence."""
+        try:
+            yield
         except (RuntimeError, ValueError) as error:
-            raise RunError(f"{run.folder}: CTranslate2 cannot read it ({error}); export it again") from None
+            raise RunError(f"{self.run.folder}: CTranslate2 cannot read it ({error}); export it again") from None
 
     @property
     def origin(self) -> str:
@@ -82,21 +89,23 @@ class CTranslate2Engine(TranslationEngine):
         for limit, numbers in groups.items():
             for first in range(0, len(numbers), together):
                 chosen = numbers[first : first + together]
-                waiting = self.library.translate_batch(
-                    [names[number] for number in chosen],
-                    beam_size=options.beam,
-                    num_hypotheses=options.n_best,
-                    length_penalty=options.length_penalty,
-                    min_decoding_length=0,  # its default is 1
-                    max_decoding_length=limit,
-                    return_scores=True,
-                    asynchronous=True,  # each of its own threads takes a call
-                )
+                with self._damaged():
+                    waiting = self.library.translate_batch(
+                        [names[number] for number in chosen],
+                        beam_size=options.beam,
+                        num_hypotheses=options.n_best,
+                        length_penalty=options.length_penalty,
+                        min_decoding_length=0,  # its default is 1
+                        max_decoding_length=limit,
+                        return_scores=True,
+                        asynchronous=True,  # each of its own threads takes a call
+                    )
                 calls.append((chosen, limit, waiting))
         found: list[list[Answer]] = [[] for _ in sources]
         for chosen, limit, waiting in calls:
             for number, result in zip(chosen, waiting, strict=True):
-                done = result.result()
+                with self._damaged():
+                    done = result.result()
                 found[number] = [
                     self._answer(ids_of(written), score, limit, options)
                     for written, score in zip(done.hypotheses, done.scores, strict=True)

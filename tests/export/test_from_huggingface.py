@@ -166,7 +166,7 @@ def test_what_is_no_such_folder_is_refused_in_a_sentence(gpt2, bert_files, tmp_p
     with pytest.raises(DataError, match=r"has neither model.safetensors nor pytorch_model.bin"):
         api.import_model(tmp_path / "bert", tmp_path / "run")
     torch.save({"x": Fraction(1, 2)}, tmp_path / "bert" / "pytorch_model.bin")
-    with pytest.raises(DataError, match="holds more than tensors and is not opened"):
+    with pytest.raises(DataError, match=r"is not opened \(it is cut off, or holds more than tensors\)"):
         api.import_model(tmp_path / "bert", tmp_path / "run")
     assert not (tmp_path / "run").exists()
     api.import_model(gpt2[0], tmp_path / "run")

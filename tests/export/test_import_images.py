@@ -79,8 +79,8 @@ def test_an_imported_model_scores_images_of_ones_own(folder, tmp_path):
 
 
 @pytest.mark.parametrize(("change", "why"), [
-    ({"qkv_bias": False}, "the model's qkv_bias is False; jumok imports models with True only"),
-    ({"hidden_act": "relu"}, "the model's hidden_act is 'relu'"),
+    ({"qkv_bias": False}, "config.json: qkv_bias is False; jumok imports models with True only"),
+    ({"hidden_act": "relu"}, "config.json: hidden_act is 'relu'"),
     ({"model_type": "deit"}, "holds a model of type 'deit'; jumok imports bert, gpt2, marian, pegasus, swin, vit"),
 ])  # fmt: skip
 def test_other_kinds_are_refused(folder, tmp_path, change, why):

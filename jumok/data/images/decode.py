@@ -5,9 +5,11 @@ bytes → opened, not yet decoded → too large? shrunk while reading, or refuse
 
 import io
 import logging
+import os
+import sys
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -62,8 +64,23 @@ def open_image(content: bytes | Path, *, least: int = 0) -> Image.Image:
             raise BrokenImageError(
                 f"{image.width:,} × {image.height:,} pixels are more than {LARGEST:,}; make it smaller"
             )
-        image.load()
+        with unheard() if image.format == "TIFF" else nullcontext():
+            image.load()
         return _upright(image)
+
+
+@contextmanager
+def unheard() -> Iterator[None]:
+    """Keep what a library in C prints of a damaged image from the terminal: libtiff writes on its own."""
+    sys.stderr.flush()
+    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
 
 
 @contextmanager

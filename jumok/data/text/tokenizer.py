@@ -22,7 +22,7 @@ from tokenizers import Tokenizer as Library
 from jumok.config import TokenizerConfig
 from jumok.data.text.character_map import check_character_maps
 from jumok.errors import ConfigError, DataError, RunError
-from jumok.reading import Refuse, json_of, read_text
+from jumok.reading import Refuse, json_of, read_text, what_is_wrong
 
 PAD, UNKNOWN, START, END = 0, 1, 2, 3
 SPECIALS = ("[PAD]", "[UNK]", "[START]", "[END]")
@@ -99,8 +99,7 @@ class Tokenizer:
         except BaseException as error:  # the library raises bare Exceptions, and panics, which are none
             if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
                 raise
-            kind = "" if isinstance(error, ValueError) or type(error) is Exception else f"{type(error).__name__}: "
-            raise refuse(place, f"{kind}{error}".splitlines()[0][:200]) from None
+            raise refuse(place, what_is_wrong(error)) from None
         return tokenizer
 
     def save(self, path: Path) -> None:

@@ -3,6 +3,7 @@
 import io
 import struct
 import zlib
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -197,3 +198,15 @@ def test_whatever_is_damaged_is_an_image_or_broken():
         except BrokenImageError:
             continue
         assert found.shape == (8, 8, 3)
+
+
+def test_libtiff_prints_nothing_of_damaged_images(capfd):
+    rng, good = np.random.default_rng(3), encoded(gradient(), "TIFF", compression="tiff_lzw")
+    start = int.from_bytes(good[4:8], "little")  # of the directory, behind the pixels
+    assert start > 100, "the pixels come first"
+    for _ in range(40):
+        damaged = bytearray(good)
+        damaged[8:start] = rng.bytes(start - 8)
+        with suppress(BrokenImageError):
+            open_image(bytes(damaged))
+    assert capfd.readouterr().err == ""
