@@ -82,4 +82,6 @@ def _reason(error: Exception) -> str:
         return "there is not enough memory to read it"
     lines = str(error).splitlines()
     own = isinstance(error, ValueError | zipfile.BadZipFile) and lines
+    if own and " object at 0x" in lines[0]:  # numpy shows a part of a header as Python sees it
+        return "its header cannot be read"
     return lines[0][:200] if own else "damaged; was it cut off while copying?"

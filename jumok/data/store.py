@@ -83,6 +83,12 @@ def side_files(side: str, id_type: str = "") -> dict[str, tuple[str, str]]:
     return {part: (f"{side}.{part}", kind) for part, kind in kinds.items()}
 
 
+def check_offsets(offsets: np.ndarray, rows: int) -> None:
+    """Raise a ValueError where offsets do not cut so many rows into pieces, one behind the other."""
+    if not len(offsets) or offsets[0] != 0 or offsets[-1] != rows or (np.diff(offsets) < 0).any():
+        raise ValueError(f"its offsets do not lead from 0 to {rows:,}")
+
+
 def side_names(*sides: str) -> list[str]:
     """Return the names of the files of sides."""
     return [name for side in sides for name, _ in side_files(side).values()]
@@ -114,6 +120,7 @@ class StoredSide(TokenSide):
         arrays = {part: map_array(folder / name, kind) for part, (name, kind) in side_files(side, id_type).items()}
         super().__init__(arrays["ids"], arrays["offsets"], words=arrays["words"])
         self._text, self._text_offsets = arrays["text"], arrays["text_offsets"]
+        check_offsets(self.offsets, len(self.ids))
 
     def text(self, index: int) -> str:
         """Return a sentence as tidied text."""

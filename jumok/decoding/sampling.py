@@ -106,7 +106,8 @@ def truncate(logits: Tensor, *, top_k: int, top_p: float) -> tuple[Tensor, Tenso
 def draw(weights: Tensor, noise: Tensor) -> Tensor:
     """Return places (R, 1) drawn in proportion to weights (R, K) by noise (R, 1) from [0, 1)."""
     cumulated = weights.cumsum(dim=1)
-    return torch.searchsorted(cumulated, noise * cumulated[:, -1:], right=True)
+    places = torch.searchsorted(cumulated, noise * cumulated[:, -1:], right=True)
+    return places.clamp_(max=weights.shape[1] - 1)  # weights of a damaged model may be no numbers
 
 
 def settle(log_probabilities: Tensor, *, tokens: Tensor, hypotheses: Hypotheses, end: int) -> Chosen:

@@ -32,7 +32,10 @@ def names_of(ids: Iterable[int]) -> list[str]:
 
 def ids_of(names: Iterable[str]) -> list[int]:
     """Return the ids that names_of made texts of."""
-    return [NUMBERS[name] if name in NUMBERS else int(name) for name in names]
+    found = list(names)
+    if odd := [name for name in found if name not in NUMBERS and not name.isdecimal()]:
+        raise ValueError(f"its vocabulary has '{odd[0]}' where a number is needed")
+    return [NUMBERS[name] if name in NUMBERS else int(name) for name in found]
 
 
 def write_ctranslate2(model: Model[Any], folder: Path) -> None:

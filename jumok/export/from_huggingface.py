@@ -16,7 +16,15 @@ from torch import Tensor
 
 from jumok.data.text.tokenizer import END, PAD, SPECIALS, START, UNKNOWN, Tokenizer
 from jumok.errors import DataError, JumokError
-from jumok.export.hugging_face_folder import CONFIG, TOKENIZER, damaged, read_library, read_part, read_weights
+from jumok.export.hugging_face_folder import (
+    CONFIG,
+    TOKENIZER,
+    TOKENIZER_FILES,
+    damaged,
+    read_library,
+    read_part,
+    read_weights,
+)
 from jumok.export.images import Weights, swin_weights, vit_weights
 from jumok.export.marian import (
     marian_positions,
@@ -91,7 +99,7 @@ def _reorder(
     tokens = [*names, *others]
     content["model"]["vocab"] = {token: number for number, token in enumerate(tokens)}
     content |= {"added_tokens": [], "post_processor": None, "truncation": None, "padding": None}
-    tokenizer = Tokenizer.read(json.dumps(content, ensure_ascii=False), "tokenizer.json", damaged)
+    tokenizer = Tokenizer.read(json.dumps(content, ensure_ascii=False), TOKENIZER_FILES, damaged)
     return tokenizer, [old.get(token) for token in tokens], old.get(mask)
 
 

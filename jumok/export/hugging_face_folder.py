@@ -39,6 +39,10 @@ CONFIG: dict[str, Kind] = {  # what config.json says, and the kind of each entry
 TOKENIZER: dict[str, Kind] = {"model": dict[str, Any], "added_tokens": list[dict[str, Any]] | None}
 
 
+# What messages call a tokenizer that was put together from whichever of these is there.
+TOKENIZER_FILES = "its tokenizer (tokenizer.json, or vocab.json with merges.txt, or vocab.txt)"
+
+
 def read_part(path: Path, kinds: Mapping[str, Kind] | None = None) -> dict[str, Any]:
     """Return the entries of one of the folder's JSON files."""
     if not path.exists():

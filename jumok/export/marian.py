@@ -60,10 +60,12 @@ def marian_recipe(config: dict[str, Any], generation: dict[str, Any], activation
     for encoder, decoder in layers.items():
         if config[encoder] != config[decoder]:
             raise DataError(
-                f"{encoder} and {decoder} differ ({config[encoder]}, {config[decoder]}); jumok has one for both"
+                f"config.json: {encoder} and {decoder} differ ({config[encoder]}, {config[decoder]}); jumok has one for both"
             )
     if not config.get("scale_embedding") or not config.get("static_position_embeddings", True):
-        raise DataError("its embeddings are not scaled, or its positions are learned; jumok reads the opus-mt layout")
+        raise DataError(
+            "config.json: the embeddings are not scaled, or positions are learned; jumok reads the opus-mt layout"
+        )
     return {
         "task": "translation",
         "data": {"max_length": config["max_position_embeddings"]},

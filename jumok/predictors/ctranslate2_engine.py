@@ -106,9 +106,10 @@ class CTranslate2Engine(TranslationEngine):
             for number, result in zip(chosen, waiting, strict=True):
                 with self._damaged():
                     done = result.result()
+                    ids = [ids_of(written) for written in done.hypotheses]
                 found[number] = [
-                    self._answer(ids_of(written), score, limit, options)
-                    for written, score in zip(done.hypotheses, done.scores, strict=True)
+                    self._answer(written, score, limit, options)
+                    for written, score in zip(ids, done.scores, strict=True)
                 ]
             if progress is not None:
                 progress(len(chosen))

@@ -19,6 +19,7 @@ from typing import NamedTuple
 from campaign.commands import RefusedError, as_printed
 from campaign.memory import forget_peak, peak, resident
 from campaign.mutations import mutate
+from jumok.cache import MARKER
 from jumok.errors import JumokError
 from jumok.texts import localized
 
@@ -94,7 +95,7 @@ def run_case(target: Target, good: Path, room: Path, *, seed: int, index: int) -
     with _caught_warnings() as said:
         failure, detail, root = _ending(target, Given(folder, folder / place, written))
     seconds, memory = time.perf_counter() - start, max(peak() - held, 0)
-    fresh = sorted({*_files(folder), *_files(written)} - before)
+    fresh = sorted(path for path in {*_files(folder), *_files(written)} - before if not _is_cached(folder, path))
     if detail and not failure and fresh:
         failure, detail = "left behind", f"{', '.join(fresh)}\n{detail}"
     elif not failure and any(map(_is_half, fresh)):
@@ -170,3 +171,9 @@ def _files(folder: Path) -> list[str]:
 
 def _is_half(name: str) -> bool:
     return Path(name).name.startswith(".") or name.endswith((".part", ".new", ".tmp"))
+
+
+def _is_cached(folder: Path, name: str) -> bool:
+    """Return whether a file belongs to a finished entry of the cache, which a refusal may well leave."""
+    entry = (folder / name).parent
+    return (entry / MARKER).is_file() and not entry.name.startswith(".")

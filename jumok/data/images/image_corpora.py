@@ -17,6 +17,7 @@ from jumok.data.images.image_store import ImageStore, LabelledImageStore, build_
 from jumok.data.images.listing import ImageEntry, list_images
 from jumok.data.split import HoldOut, draw
 from jumok.errors import ConfigError, DataError, did_you_mean
+from jumok.reading import LONGEST_NUMBER
 
 SETS = ("shapes",)
 MOST_HELD_OUT = 5000  # images, where the recipe does not say how many
@@ -181,4 +182,4 @@ def _name(entry: ImageEntry) -> str:
 
 def _in_order(label: str) -> tuple[int, int, str]:
     """Sort classes that are numbers as numbers."""
-    return (0, int(label), "") if label.isdecimal() else (1, 0, label)
+    return (0, int(label), "") if label.isdecimal() and len(label) < LONGEST_NUMBER else (1, 0, label)

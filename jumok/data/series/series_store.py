@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from jumok.data.store import map_array, read_facts, refuse_damage, write_facts
+from jumok.data.store import check_offsets, map_array, read_facts, refuse_damage, write_facts
 from jumok.reading import json_of
 
 # N rows · C columns · K series · F static features
@@ -43,10 +43,14 @@ class SeriesStore:
         with refuse_damage(folder, "the store of series"):
             facts = read_facts(folder)
             names = json_of((folder / "names.json").read_text(encoding="utf-8"))
+            dates, offsets = map_array(folder / "dates", "<i8"), map_array(folder / "offsets", "<i8")
+            check_offsets(offsets, len(dates))
+            if len(names) != len(offsets) - 1:
+                raise ValueError(f"it names {len(names):,} series and has {len(offsets) - 1:,}")
             return cls(
-                values=map_array(folder / "values", "<f8").reshape(-1, len(facts["columns"])),
-                dates=map_array(folder / "dates", "<i8"),
-                offsets=map_array(folder / "offsets", "<i8"),
+                values=map_array(folder / "values", "<f8").reshape(len(dates), len(facts["columns"])),
+                dates=dates,
+                offsets=offsets,
                 static=map_array(folder / "static", "<f8").reshape(len(names), -1),
                 names=names,
                 columns=facts["columns"],

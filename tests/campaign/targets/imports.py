@@ -286,13 +286,16 @@ WEIGHTS = {"model.safetensors": "safetensors", "config.json": "json"}
 IMAGES = WEIGHTS | {"preprocessor_config.json": "json"}
 MARIAN = WEIGHTS | {"vocab.json": "json", "generation_config.json": "json", "*.spm": "protobuf"}
 
+# What may stand for the file beside its folder: sizes, which config.json gives, and weights.
+OF_MODEL = ("its weights are damaged", "the weights of this '")
+
 TARGETS = [
-    Target("import-gpt2", write_gpt2, import_folder(generate), WEIGHTS | {"vocab.json": "json", "merges.txt": "text"}, 400, ("/import-gpt2",)),
-    Target("import-gpt2-tokenizer", write_gpt2_tokenizer, import_folder(generate), WEIGHTS | {"tokenizer.json": "json"}, 500, ("/import-gpt2-tokenizer",)),
-    Target("import-bert", write_bert, import_folder(classify), WEIGHTS | {"vocab.txt": "text", "tokenizer_config.json": "json"}, 500, ("/import-bert",)),
-    Target("import-bert-bin", write_bert_bin, import_folder(classify), {"pytorch_model.bin": "bytes"}, 300, ("/import-bert-bin",)),
-    Target("import-vit", _with_image(write_vit), classify_image, IMAGES, 400, ("/import-vit",)),
-    Target("import-swin", _with_image(write_swin), classify_image, IMAGES, 400, ("/import-swin",)),
-    Target("import-marian", write_marian, import_folder(translate), MARIAN, 600, ("/import-marian",)),
+    Target("import-gpt2", write_gpt2, import_folder(generate), WEIGHTS | {"vocab.json": "json", "merges.txt": "text"}, 400, ("/import-gpt2", *OF_MODEL)),
+    Target("import-gpt2-tokenizer", write_gpt2_tokenizer, import_folder(generate), WEIGHTS | {"tokenizer.json": "json"}, 500, ("/import-gpt2-tokenizer", *OF_MODEL)),
+    Target("import-bert", write_bert, import_folder(classify), WEIGHTS | {"vocab.txt": "text", "tokenizer_config.json": "json"}, 500, ("/import-bert", *OF_MODEL)),
+    Target("import-bert-bin", write_bert_bin, import_folder(classify), {"pytorch_model.bin": "bytes"}, 300, ("/import-bert-bin", *OF_MODEL)),
+    Target("import-vit", _with_image(write_vit), classify_image, IMAGES, 400, ("/import-vit", *OF_MODEL)),
+    Target("import-swin", _with_image(write_swin), classify_image, IMAGES, 400, ("/import-swin", *OF_MODEL)),
+    Target("import-marian", write_marian, import_folder(translate), MARIAN, 600, ("/import-marian", *OF_MODEL)),
     Target("sentencepiece", make_pieces, read_sentencepiece, {"source.spm": "protobuf"}, 1000),
 ]  # fmt: skip

@@ -198,7 +198,10 @@ RESUMED = {
     "run/film/*": "safetensors",
 }
 FILM = {"run/film/*.safetensors": "safetensors", "run/metrics.jsonl": "jsonl"}
-IN_RUN = ("/run",)  # the run's folder may stand for its file
+# What may stand for the file: the run's folder, a part of its recipe, and weights that no file need be blamed for.
+IN_RECIPE = ("[data]", "[model]", "data.", "model.", "training.", "decoding.")
+OF_WEIGHTS = ("its weights are damaged", "the gradient's norm", "that are no attention weights")
+IN_RUN = ("/run", *IN_RECIPE, *OF_WEIGHTS)
 
 TARGETS = [
     Target("run-transformer", trained(TRANSLATOR), translate, RUN, 1300, IN_RUN),

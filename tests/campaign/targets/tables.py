@@ -189,9 +189,9 @@ TARGETS = [
     Target("labelled-texts", tables(("text", "label"), LABELLED), prepare_labelled, IN_EACH_FORMAT, 500, OF_DATA),
     Target("running-text", runs.write_data, prepare_text, {"text.txt": "text"}, 400, OF_DATA),
     Target("series", write_series, prepare_series, IN_EACH_FORMAT, 600, OF_DATA),
-    Target("series-forecast", make_forecaster, forecast_tables, IN_EACH_FORMAT, 500),
+    Target("series-forecast", make_forecaster, forecast_tables, IN_EACH_FORMAT, 500, ("the table has",)),
     Target("word2vec", write_vectors, read_vectors, {"vectors.txt": "text"}, 500),
     Target("lines-to-translate", make_input, translate_file, {"in.txt": "text"}, 300),
     Target("new-pairs", tables(("en", "ko"), PAIRS * 20), new_recipe, IN_EACH_FORMAT, 400),
-    Target("new-series", write_series, new_recipe, IN_EACH_FORMAT, 300),
+    Target("new-series", write_series, new_recipe, IN_EACH_FORMAT, 300, ("series have",)),
 ]  # fmt: skip
