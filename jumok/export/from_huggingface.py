@@ -20,9 +20,11 @@ from jumok.export.hugging_face_folder import (
     CONFIG,
     TOKENIZER,
     TOKENIZER_FILES,
+    check_numbers,
     damaged,
     read_library,
     read_part,
+    read_vocabulary,
     read_weights,
 )
 from jumok.export.images import Weights, swin_weights, vit_weights
@@ -33,7 +35,6 @@ from jumok.export.marian import (
     marian_weights,
     own_tokenizer,
 )
-from jumok.reading import is_kind
 from jumok.texts import visible
 
 NEVER = -1e4  # logit of ids that a GPT-2 does not have
@@ -132,6 +133,7 @@ def _gpt2(folder: Path, config: dict[str, Any]) -> Imported:
     _refuse(config, tie_word_embeddings=True)
 
     def from_files() -> Library:
+        check_numbers(read_vocabulary(folder))
         library = Library(models.BPE.from_file(str(folder / "vocab.json"), str(folder / "merges.txt")))
         library.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
         library.decoder = decoders.ByteLevel()
@@ -290,9 +292,7 @@ def _marian(folder: Path, config: dict[str, Any]) -> Imported:
     generation = read_part(path, {"num_beams": int | None, "length_penalty": float | None}) if path.exists() else {}
     raw = marian_recipe(config, generation, _activation(config, "activation_function"))
     if (folder / "vocab.json").exists() or not (folder / "tokenizer.json").exists():
-        ids = read_part(folder / "vocab.json")
-        if not is_kind(ids, dict[str, int]):
-            raise damaged(str(folder / "vocab.json"), "it does not give each token a whole number")
+        ids = read_vocabulary(folder)
         tokenizers, order = marian_tokenizers(folder, config, ids)
     else:
         tokenizer = own_tokenizer(read_part(folder / "tokenizer.json", TOKENIZER), damaged)

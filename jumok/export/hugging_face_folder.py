@@ -14,7 +14,7 @@ from torch import Tensor
 
 from jumok.arrays import read_tensors
 from jumok.errors import DataError
-from jumok.reading import Kind, check_entries, read_object, what_is_wrong
+from jumok.reading import Kind, check_entries, is_kind, read_object, what_is_wrong
 
 WHOLE_NUMBERS = (
     "n_layer", "n_embd", "n_head", "n_positions", "num_hidden_layers", "hidden_size", "num_attention_heads",
@@ -39,6 +39,8 @@ CONFIG: dict[str, Kind] = {  # what config.json says, and the kind of each entry
 TOKENIZER: dict[str, Kind] = {"model": dict[str, Any], "added_tokens": list[dict[str, Any]] | None}
 
 
+MOST_TOKENS = 1 << 24  # the largest vocabularies have some hundred thousand
+
 # What messages call a tokenizer that was put together from whichever of these is there.
 TOKENIZER_FILES = "its tokenizer (tokenizer.json, or vocab.json with merges.txt, or vocab.txt)"
 
@@ -53,6 +55,21 @@ def read_part(path: Path, kinds: Mapping[str, Kind] | None = None) -> dict[str, 
 def damaged(place: str, why: str) -> DataError:
     """Return the error of a file of the folder that cannot be read."""
     return DataError(f"{place} cannot be read ({why}); copy it again")
+
+
+def read_vocabulary(folder: Path) -> dict[str, int]:
+    """Return the numbers of the tokens in a folder's vocab.json."""
+    numbers = read_part(folder / "vocab.json")
+    if not is_kind(numbers, dict[str, int]):
+        raise damaged(str(folder / "vocab.json"), "it does not give each token a whole number")
+    return numbers
+
+
+def check_numbers(vocabulary: Mapping[str, int]) -> None:
+    """Raise a ValueError where a token has a number that no model has; the tokenizers' library would abort over it."""
+    for token, number in vocabulary.items():
+        if not 0 <= number < MOST_TOKENS:
+            raise ValueError(f"the token '{token}' has the number {number}")
 
 
 def read_weights(folder: Path) -> dict[str, Tensor]:
@@ -96,8 +113,8 @@ def read_library(folder: Path, fallback: Callable[[], Library]) -> dict[str, Any
         check_entries(content["model"], {"vocab": dict[str, int]})
         for token in content.get("added_tokens") or []:
             check_entries(token, {"content": str, "id": int})
-        if min(content["model"]["vocab"].values(), default=0) < 0:
-            raise ValueError("a token has a number below 0")
+        check_numbers(content["model"]["vocab"])
+        check_numbers({token["content"]: token["id"] for token in content.get("added_tokens") or []})
     except ValueError as error:
         raise damaged(str(path), str(error)) from None
     return content

@@ -183,3 +183,12 @@ def test_texts_have_the_vectors_of_transformers(bert_files, tmp_path):
     wanted = (theirs(**batch).last_hidden_state * mask).sum(dim=1) / mask.sum(dim=1)
     assert_close(filler.embed(TEXTS), wanted, **CLOSE)
     assert_close(filler.embed(TEXTS[0]), wanted[0], **CLOSE)
+
+
+@pytest.mark.parametrize("number", [-1, 20_000_000_000])
+def test_numbers_that_no_token_has_are_refused_before_the_library_aborts(number, tmp_path):
+    (tmp_path / "config.json").write_text('{"model_type": "gpt2", "n_layer": 1, "n_embd": 4, "n_head": 1}')
+    (tmp_path / "vocab.json").write_text(json.dumps({"<|endoftext|>": 0, "a": 1, "b": number}))
+    (tmp_path / "merges.txt").write_text("#version: 0.2\n")
+    with pytest.raises(DataError, match=f"cannot be read .*the token 'b' has the number {number}"):
+        api.import_model(tmp_path, tmp_path / "run")
