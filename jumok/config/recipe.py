@@ -261,6 +261,10 @@ def _flatten(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     for key, value in table.items():
         if isinstance(value, dict):
             flat |= _flatten(value, f"{prefix}{key}.")
+        elif isinstance(value, list) and value and all(isinstance(inner, dict) for inner in value):
+            # [[data.train]]: each table by itself, or nobody finds the change.
+            for number, inner in enumerate(value, start=1):
+                flat |= _flatten(inner, f"{prefix}{key}[{number}].")
         else:
             flat[f"{prefix}{key}"] = value
     return flat

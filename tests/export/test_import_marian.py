@@ -148,7 +148,7 @@ def test_what_is_missing_or_other_is_named(folder, tmp_path):
     shutil.copytree(folder, copy, dirs_exist_ok=True)
     config = json.loads((copy / "config.json").read_text())
     for change, says in (
-        ({"scale_embedding": False}, "its embeddings are not scaled"),
+        ({"scale_embedding": False}, "config.json: the embeddings are not scaled"),
         ({"decoder_ffn_dim": 99}, "encoder_ffn_dim and decoder_ffn_dim differ"),
     ):
         (copy / "config.json").write_text(json.dumps(config | change))

@@ -78,7 +78,7 @@ def test_nor_do_they_with_tags_and_weights(run_recipe, assert_same_run, tmp_path
     assert run_recipe(tmp_path / "broken", overrides=overrides, resume=True).finished
     assert_same_run(tmp_path / "broken", tmp_path / "whole")
     changed = [override.replace("weight=2.5", "weight=2.0") for override in overrides]
-    with pytest.raises(RunError, match=r"data\.train: .*'weight': 2\.5.* in the run, .*'weight': 2\.0.* now"):
+    with pytest.raises(RunError, match=r"data\.train\[1\]\.weight: 2\.5 in the run, 2\.0 now"):
         run_recipe(tmp_path / "whole", overrides=changed, resume=True)
 
 
