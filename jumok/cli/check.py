@@ -73,7 +73,9 @@ def show(report: "CheckReport") -> None:
             "largest batch"
         ): f"{counted(rows, report.unit[:-1])} {words}; {report.memory / 1e6:,.0f} MB at its peak",
         localized_word("padding"): f"{report.padding:.1%}" if report.lengths else "",
-        localized_word("products"): report.precision,
+        localized_word("products"): ", ".join(
+            localized(f"{name} ({speed:.3g} batches/s)") for name, speed in report.precisions.items()
+        ),
         localized_word(
             "speed"
         ): f"{report.tokens_per_second:,.0f} {report.counted}/s with the machine as busy as it is now",

@@ -4,6 +4,7 @@ task → survey of the data; model → parameters; the largest batch → memory;
 """
 
 import resource
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -16,16 +17,18 @@ from jumok.data.corpora import ProgressCallback
 from jumok.errors import counted
 from jumok.inspection.labels import readable_labels
 from jumok.native import build
+from jumok.nn.precision import Precision
 from jumok.runs.device import choose_device
 from jumok.runs.job import Prepared, path_of, prepare, silent
 from jumok.runs.starting import read_recipe
 from jumok.tasks.base import BatchT, ModelT, Pending
 from jumok.tasks.survey import Lengths, Problem, Survey
 from jumok.training.memory import peak_memory
+from jumok.training.precision import multiplies_narrow
 from jumok.training.progress import duration
 from jumok.training.step import TrainingStep
-from jumok.training.trial import LONGEST, time_settings
-from jumok.training.workers import settings_for
+from jumok.training.trial import LONGEST, Trial, time_settings
+from jumok.training.workers import Sharing, settings_for
 
 
 @dataclass
@@ -45,7 +48,8 @@ class CheckReport:
     padding: float = 0.0
     steps_per_epoch: int = 0
     kernels: str = ""  # whether kernels in C are in use, or why not
-    precision: str = "fp32"  # of products
+    precision: Precision = "fp32"  # of products
+    precisions: dict[str, float] = field(default_factory=dict)  # of products → batches per second, the run's own first
     workers: int = 1  # processes that share a step: the fastest setting at the moment
     settings: dict[str, float] = field(default_factory=dict)  # how steps may be shared → batches per second
     tokens_per_second: float = 0.0
@@ -112,10 +116,20 @@ def _try_out(report: CheckReport, ready: Prepared[ModelT, BatchT], survey: Surve
         step.update(training.learning_rate)
         report.memory = max(peak_memory() - before, 0)
         del step  # its optimizer: the trial has its own
-        settings = settings_for(model, training, device)
-        trial = time_settings(
-            ready.task, model, batches=batches, config=training, device=device, settings=settings, shortest=LONGEST
-        )
+        first = batches.position
+
+        def time_steps(precision: Precision, settings: Sequence[Sharing]) -> Trial:
+            config = training.model_copy(update={"precision": precision})
+            batches.seek(*first)  # the same batches each time
+            return time_settings(
+                ready.task, model, batches=batches, config=config, device=device, settings=settings, shortest=LONGEST
+            )
+
+        trial = time_steps(report.precision, settings_for(model, training, device))
+        report.precisions = {report.precision: 1 / trial.seconds[trial.fastest]}
+        if multiplies_narrow(device):
+            other: Precision = "fp32" if report.precision == "bf16" else "bf16"
+            report.precisions[other] = 1 / time_steps(other, [trial.fastest]).seconds[trial.fastest]
     batches.close()
     report.workers = trial.fastest.workers
     report.settings = {str(setting): 1 / seconds for setting, seconds in trial.seconds.items()}

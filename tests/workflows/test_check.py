@@ -70,7 +70,7 @@ def test_steps_are_timed_as_the_run_will_take_them(recipe, monkeypatch, workers)
         lambda self, enter=jumok.training.workers.Workers.__enter__: started.append(self.count) or enter(self),
     )
     report = jumok.check(recipe, overrides=[*HEALTHY, f"training.workers={workers}"])
-    assert started == ([3] if workers == 3 else [])
+    assert started == ([3] * len(report.precisions) if workers == 3 else [])
     assert report.tokens_per_second > 0
     assert multiprocessing.active_children() == []
 
@@ -90,6 +90,14 @@ def test_the_faster_setting_is_promised(recipe):
     assert report.tokens_per_second * report.seconds_per_epoch == pytest.approx(
         report.counts["train"]["kept"] * report.lengths["target"].mean
     )
+
+
+@pytest.mark.parametrize("has_bf16", [True, False])
+def test_both_precisions_are_timed_where_the_processor_has_both(recipe, monkeypatch, has_bf16):
+    monkeypatch.setattr("jumok.workflows.check.multiplies_narrow", lambda device: has_bf16)
+    report = jumok.check(recipe, overrides=[*HEALTHY, "training.workers=1", "training.precision=fp32"])
+    assert list(report.precisions) == (["fp32", "bf16"] if has_bf16 else ["fp32"])
+    assert all(speed > 0 for speed in report.precisions.values())
 
 
 def test_a_set_of_one_batch_still_has_a_speed(recipe):
