@@ -17,6 +17,7 @@ from jumok.nn.batch import ImageBatch
 from jumok.nn.convolution import Conv2d
 from jumok.nn.dropout import Dropout
 from jumok.nn.model import ImageReader
+from jumok.nn.norms import GroupNorm
 
 # B batch · C channels · H height · W width of the image · D features of the last stage · h, w its cells
 
@@ -54,7 +55,7 @@ GROUPS = 8  # of channels that a group norm takes together
 
 def make_norm(kind: Norm, channels: int) -> nn.Module:
     """Return the norm of a feature map."""
-    return nn.BatchNorm2d(channels) if kind == "batch" else nn.GroupNorm(GROUPS, channels)
+    return nn.BatchNorm2d(channels) if kind == "batch" else GroupNorm(GROUPS, channels)
 
 
 class ResidualBlock(nn.Module):

@@ -18,6 +18,7 @@ from jumok.errors import ConfigError
 from jumok.nn.batch import ImageBatch
 from jumok.nn.convolution import Conv2d
 from jumok.nn.model import ImageCoder, Recoded
+from jumok.nn.norms import GroupNorm
 from jumok.nn.quantisers import FiniteScalarQuantiser, Quantiser, VectorQuantiser
 
 # B batch · C channels · H, W height and width of the image · h, w rows and columns of codes · E features of a vector
@@ -184,4 +185,4 @@ def blocks(width: int, count: int) -> list[nn.Module]:
 
 def ending(width: int) -> list[nn.Module]:
     """Return what stands before a convolution: a norm over each image's own channels, and an activation."""
-    return [nn.GroupNorm(GROUPS, width), nn.SiLU()]
+    return [GroupNorm(GROUPS, width), nn.SiLU()]

@@ -1,6 +1,6 @@
 """Normalisation: over a position's features (layer norm) or over the batch's real positions (batch norm).
 
-Both take x (B, T, D) and the mask (B, T) of real positions; only batch norm needs it.
+Both take x (B, T, D) and the mask (B, T) of real positions; only batch norm needs it. Images have group norm.
 """
 
 from typing import Any, Literal
@@ -68,6 +68,14 @@ class BatchNorm(nn.BatchNorm1d):
         normal = torch.zeros_like(x)
         normal[mask] = super().forward(x[mask])  # padding stays zero: nobody looks at it
         return normal
+
+
+class GroupNorm(nn.GroupNorm):
+    """Over groups of an image's own channels. A group of one value is its own mean, in a batch of one image, too."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Return input (B, C, H, W) normed; torch's own refuses one image of one pixel and takes two of them."""
+        return torch.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
 
 def make_norm(kind: NormKind, width: int, epsilon: float = 1e-5) -> LayerNorm | BatchNorm:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from jumok.config import DecodingConfig, SeriesData, SeriesFile
 from jumok.data.series.new_table import NewTable
 from jumok.data.series.windows import Windows
-from jumok.errors import ConfigError
+from jumok.errors import ConfigError, RunError
 from jumok.nn.forecast_heads import QuantileHead
 from jumok.nn.model import SeriesReader
 from jumok.nn.threads import one_thread_for
@@ -23,6 +23,7 @@ from jumok.predictors.forecast_explanation import ForecastExplanation
 from jumok.predictors.forecast_starts import Start, find_starts, history_of
 from jumok.predictors.given_table import GivenTable, read_given
 from jumok.predictors.rolling import Rolled, Roller
+from jumok.runs.run import Run
 from jumok.tasks.base import Scores
 from jumok.tasks.forecast_scores import score_forecasts
 from jumok.tasks.forecasting import Forecasting
@@ -41,6 +42,14 @@ class SeriesForecaster(ModelPredictor[Forecasting, SeriesReader, Windows]):
     example = "table.csv"
     explains = "series"
     source_is = "here the table of --source is scored alone"
+
+    def __init__(self, run: Run, task: Forecasting, model: SeriesReader) -> None:
+        super().__init__(run, task, model)
+        for key, size in task.sizes.items():
+            if (given := getattr(task.model_config, key)) != size:
+                raise RunError(
+                    f"{run.folder}: recipe.toml is damaged: model.{key} is {given}, but by its [data] it would be {size}"
+                )
 
     @property
     def data(self) -> SeriesData:

@@ -59,6 +59,19 @@ class Forecasting(Task[SeriesReader, SeriesBatch, Windows]):
         return self.recipe.model
 
     @property
+    def sizes(self) -> dict[str, int]:
+        """What the model takes from [data] alone."""
+        data = self.data
+        return {
+            "look_back": data.look_back,
+            "horizon": data.horizon,
+            "targets": len(data.targets),
+            "past": len(data.past),
+            "relative": data.relative,
+            "joint": data.paths,
+        }
+
+    @property
     def size(self) -> str:
         """How much there is to learn from."""
         windows = self.corpora.train
@@ -78,14 +91,9 @@ class Forecasting(Task[SeriesReader, SeriesBatch, Windows]):
         self.corpora.data = data
         store = self.corpora.train.store
         full = recipe.with_sizes(
-            look_back=data.look_back,
-            horizon=data.horizon,
-            targets=len(data.targets),
-            past=len(data.past),
+            **self.sizes,
             known=len(store.columns) - len(data.targets) - len(data.past),
             static=store.static.shape[1],
-            relative=data.relative,
-            joint=data.paths,
         )
         self.recipe = replace(full, data=data)
         return self.recipe

@@ -18,7 +18,7 @@ from jumok.cache import cache_key, cached_folder
 from jumok.data.images.decode import Pixels
 from jumok.data.images.image_store import ImageStore
 from jumok.data.store import map_array, read_facts, refuse_damage, write_facts
-from jumok.errors import ConfigError
+from jumok.errors import ConfigError, RunError
 from jumok.nn.component import Component
 from jumok.nn.model import ImageCoder
 from jumok.tasks.image_arrays import build_array
@@ -67,6 +67,11 @@ def decode(component: Component, codes: NDArray[Any]) -> Pixels:
 def to_pixels(images: NDArray[np.float32], mean: tuple[float, ...], deviation: tuple[float, ...]) -> Pixels:
     """Return pixels (B, S, S, C) of 0 to 255 of normalised images (B, C, S, S)."""
     values = images.transpose(0, 2, 3, 1) * np.asarray(deviation, dtype=np.float32) + np.asarray(mean, dtype=np.float32)
+    if not np.isfinite(values).all():
+        raise RunError(
+            "the model's pixels are no numbers (NaN, or beyond all bounds): its weights are damaged, or its training diverged; "
+            "use another checkpoint, or train it anew"
+        )
     pixels: Pixels = np.clip(np.rint(values * 255.0), 0, 255).astype(np.uint8)
     return pixels
 

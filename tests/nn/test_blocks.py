@@ -4,10 +4,11 @@ import math
 
 import pytest
 import torch
+from torch import nn
 from torch.testing import assert_close
 
 from jumok.nn.dropout import Dropout, keep_mask
-from jumok.nn.norms import BatchNorm, LayerNorm
+from jumok.nn.norms import BatchNorm, GroupNorm, LayerNorm
 from jumok.nn.positions import Positions, sinusoid
 
 
@@ -54,6 +55,14 @@ def test_batch_norm_counts_real_positions_only():
     assert_close(output[mask].mean(dim=0), torch.zeros(5), atol=1e-6, rtol=0)
     other = norm(x + 100 * ~mask[..., None], mask)
     assert_close(other[mask], output[mask])
+
+
+def test_group_norm_takes_an_image_of_one_pixel_alone_as_among_others():
+    norm = GroupNorm(8, 8)
+    images = torch.randn(3, 8, 1, 1)
+    assert_close(torch.cat([norm(image[None]) for image in images]), norm(images))
+    larger = torch.randn(3, 8, 4, 4)
+    assert_close(norm(larger), nn.GroupNorm(8, 8)(larger))
 
 
 def test_layer_norm_works_on_each_position_by_itself():

@@ -2,6 +2,8 @@
 
 import csv
 import json
+import shutil
+import tomllib
 
 import numpy as np
 import pytest
@@ -23,7 +25,7 @@ from predictors.series_runs import (  # noqa: F401 - fixtures
 
 import jumok
 from jumok.data.series.windows import Windows
-from jumok.errors import ConfigError, DataError
+from jumok.errors import ConfigError, DataError, RunError
 from jumok.nn.batch import SeriesBatch
 from jumok.predictors.base import Notice
 from jumok.tasks.window_batches import batch_of
@@ -318,3 +320,19 @@ def test_an_array_needs_a_model_without_other_columns(shops):  # noqa: F811
 def test_other_commands_name_the_right_one(wide_run):  # noqa: F811
     with pytest.raises(ConfigError, match="is a run of forecasting"):
         jumok.load(wide_run, jumok.Translator)
+
+
+@pytest.mark.parametrize(("key", "other"), [("look_back", 48), ("targets", 0)])
+def test_a_recipe_whose_sizes_do_not_agree_is_refused(wide_run, tmp_path, key, other):  # noqa: F811
+    copy = shutil.copytree(wide_run, tmp_path / "run")
+    recipe = tomllib.loads((copy / "recipe.toml").read_text())
+    size = recipe["model"][key]
+    section = "data" if key in recipe["data"] and not isinstance(recipe["data"][key], list) else "model"
+    before, after = (copy / "recipe.toml").read_text().split(f"[{section}]")
+    changed = after.replace(f"{key} = {size}", f"{key} = {other}", 1)
+    assert changed != after
+    (copy / "recipe.toml").write_text(f"{before}[{section}]{changed}")
+    with pytest.raises(
+        RunError, match=rf"recipe\.toml is damaged: model\.{key} is \d+, but by its \[data\] it would be \d+"
+    ):
+        jumok.load(copy)

@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+import torch
 from PIL import Image
 
 import jumok
-from jumok.errors import ConfigError, DataError
+from jumok.errors import ConfigError, DataError, RunError
 from jumok.evaluation.image_likeness import psnr
 
 
@@ -46,6 +47,15 @@ def test_several_images_go_on_without_one_that_cannot_be_read(coder, file):
         coder.recode(broken)
     assert coder.recode([]) == []
     assert coder.encode([]).shape == (0, 4, 4)
+
+
+def test_pixels_that_are_no_numbers_are_told(codes_run, file):
+    broken = jumok.load(codes_run)
+    with torch.no_grad():
+        next(iter(broken.model.parameters())).fill_(torch.nan)
+        list(broken.model.parameters())[-1].fill_(torch.nan)
+    with pytest.raises(RunError, match="the model's pixels are no numbers"):
+        broken.recode(file)
 
 
 def test_what_is_no_code_is_refused(coder):

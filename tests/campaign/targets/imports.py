@@ -1,6 +1,7 @@
 """Folders of Hugging Face's layout, with tiny random weights: GPT-2, BERT, ViT, Swin, Marian; SentencePiece models."""
 
 import json
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from torch import Tensor
 from campaign.target import Given, Target
 from campaign.targets import runs
 from jumok import api
+from jumok.errors import JumokError
 from jumok.export.sentencepiece import read_pieces, unigram_tokenizer
 
 WIDTH, WIDER, PLACES, LAYERS = 8, 12, 20, 1
@@ -44,7 +46,12 @@ def import_folder(use: Callable[[api.AnyPredictor], object]) -> Callable[[Given]
     """Return what brings a folder in and asks the run something."""
 
     def read(given: Given) -> None:
-        use(api.import_model(given.folder, given.out / "run")[0])
+        found = api.import_model(given.folder, given.out / "run")[0]
+        try:
+            use(found)
+        except JumokError:
+            shutil.rmtree(given.out / "run")  # brought in whole, and only what was asked of it is refused
+            raise
 
     return read
 
