@@ -288,7 +288,7 @@ def keep(run: Run, rows: Sequence[dict[str, Any]], scores: dict[str, Any], lowes
         "floor": lowest,
         "minutes": max(row["seconds"] for row in rows) / 60,
         "curve": [[row["step"], row["evaluation"][score]] for row in rows if "evaluation" in row],
-        "losses": [[row["step"], row["loss"]] for row in rows if "loss" in row],
+        "losses": [[row["step"], round(row["loss"], 5)] for row in rows if "loss" in row],
         **{key: facts[key] for key in ("processor", "commit", "when")},
     }
     run.kept.parent.mkdir(parents=True, exist_ok=True)

@@ -1,5 +1,6 @@
 """What benchmarks make of what they measured: ratios, tables, products, pairs of runs."""
 
+import argparse
 import json
 import os
 import signal
@@ -85,6 +86,15 @@ def test_a_processor_is_named_with_the_instructions_that_matter(tmp_path, monkey
     assert contest.processor(cpuinfo) == "AMD EPYC (family 26; avx2 avx512_bf16 avx512_vnni)"
     monkeypatch.setenv(contest.HELD_TO, "AVX512_CORE")
     assert contest.processor(cpuinfo).endswith("avx512_vnni; oneDNN held to AVX512_CORE)")
+
+
+def test_onednn_is_held_to_instructions_before_anything_is_measured(monkeypatch):
+    monkeypatch.setenv(contest.HELD_TO, "ALL")
+    parser = argparse.ArgumentParser()
+    contest.add_options(parser, "part", rounds=5, precisions=("fp32", "int8"))
+    given = parser.parse_args(["--isa", "AVX512_CORE_BF16", "--precisions", "int8"])
+    assert os.environ[contest.HELD_TO] == "AVX512_CORE_BF16"
+    assert (given.rounds, given.threads, given.precisions, given.out.name) == (5, [2], ["int8"], "part")
 
 
 TOLD = """\
