@@ -98,7 +98,10 @@ def draw(results: Sequence[Result], path: Path) -> None:
             score = NAMES[result["score"]]
         axes.set(title=recipe, xlabel="step", ylabel=f"val {score}")
         axes.grid(alpha=0.3)
-    lines = [Line2D([], [], color=colour, label=precision) for precision, colour in COLOURS.items()]
+    lines = [
+        Line2D([], [], color=colour, linewidth=STROKES[precision][0], alpha=STROKES[precision][1], label=precision)
+        for precision, colour in COLOURS.items()
+    ]
     panels[0].legend(handles=lines, title="products in", loc="center", frameon=False, fontsize=11)
     for axes in panels:
         axes.axis("off")
