@@ -183,7 +183,7 @@ def trainers(given: argparse.Namespace, folder: Path) -> list[Contestant]:
             "weight_decay": recipe.weight_decay,
             "clip": recipe.clip,
         }
-        ours = {"recipe": RECIPE, "data": None, "overrides": overrides, "share": True}
+        ours = {"recipe": RECIPE, "data": None, "overrides": overrides}
         found += [
             Contestant(size, OURS, "train_jumok.py", ours, apart=False),
             Contestant(size, PLAIN, "train_plain_drawing.py", theirs, apart=False),

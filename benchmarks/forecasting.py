@@ -151,7 +151,7 @@ def trainers(event: str, data: Path, folder: Path) -> list[Contestant]:
         "weight_decay": recipe.weight_decay,
         "clip": recipe.clip,
     }
-    ours = {"recipe": RECIPE, "overrides": overrides, "share": True}
+    ours = {"recipe": RECIPE, "overrides": overrides}
     return [
         Contestant(event, OURS, "train_jumok.py", ours, apart=False),
         Contestant(event, PLAIN, "train_plain_forecasting.py", theirs, apart=False),

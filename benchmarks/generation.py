@@ -69,6 +69,7 @@ def main() -> None:
             event="model, tokens",
             settings=settings,
             records=records,
+            unit="tokens/s",
             does="writes",
         )
     )

@@ -3,7 +3,8 @@
     python benchmarks/images.py --data CIFAR10
 
 The same images, sizes and batches, a crop and a flip on both sides; images per second with data included. `one batch`
-is jumok on a single batch that lies ready: what preparing images costs is the difference.
+is jumok on a single batch that lies ready: what preparing images costs is the difference. Both multiply in fp32 and in bf16,
+the loop in torch's autocast.
 """
 
 import argparse
@@ -12,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from contest import HERE, OURS, Contestant, build_peers, find_data, hold, save, warn_if_busy, whole_speed
+import products
+from contest import OURS, Contestant, add_options, build_peers, find_data, hold, save, told, warn_if_busy, whole_speed
 
 from jumok.errors import JumokError
 from jumok.runs.job import Job, prepare_job
@@ -35,12 +37,10 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--data", required=True, type=Path, help="the folder of CIFAR-10 (train.npz, …), or the one that holds cifar10"
     )
-    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--steps", type=int, default=40, help="timed steps of each run")
     parser.add_argument("--warm-up", type=int, default=10, help="steps before them")
-    parser.add_argument("--threads", type=int, nargs="+", default=[2], help="each is tried; a toolkit's best counts")
     parser.add_argument("--models", nargs="+", choices=list(RECIPES), default=list(RECIPES))
-    parser.add_argument("--out", type=Path, default=HERE / "results" / "images", help="OUT.json and OUT.md")
+    add_options(parser, "images")
     given = parser.parse_args()
     given.data = find_data(given.data, "cifar10")
     return given
@@ -53,16 +53,13 @@ def main() -> None:
     warn_if_busy()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        contestants = [contestant for model in given.models for contestant in contestants_of(model, given.data, folder)]
+        contestants = [one for model in given.models for one in contestants_of(model, given, folder)]
         job = {"steps": given.steps, "warm_up": given.warm_up, "data": str(given.data.absolute())}
         records = []
         for record in hold(contestants, rounds=given.rounds, threads=given.threads, job=job, folder=folder):
             records.append(record)
-            print(
-                f"round {record['round'] + 1}/{given.rounds} · {record['event']:<5} · {record['toolkit']:<25} · "
-                f"threads {record['threads']} · {whole_speed(record):,.0f} images/s with data",
-                flush=True,
-            )
+            print(told(record, rounds=given.rounds, unit="images/s with data", pace=whole_speed), flush=True)
+        made = products.measure(contestants, job=job, folder=folder)
     settings = {
         **job,
         "data": given.data.name,
@@ -71,15 +68,25 @@ def main() -> None:
         "varied": VARIED,
         "own": OWN,
     }
-    title = "Training speed, models for images (a target token is an image)"
-    print(save(given.out, title=title, event="model", settings=settings, records=records))
+    print(
+        save(
+            given.out,
+            title="Training speed, models for images",
+            event="model",
+            settings=settings,
+            records=records,
+            unit="images/s",
+            notes=products.notes(made),
+            more={"products": made},
+        )
+    )
     print(f"saved as {given.out.with_suffix('.json')} and {given.out.with_suffix('.md')}")
 
 
-def contestants_of(model: str, data: Path, folder: Path) -> list[Contestant]:
+def contestants_of(model: str, given: argparse.Namespace, folder: Path) -> list[Contestant]:
     """Return who takes part in the event of a model."""
     overrides = [*VARIED, *OWN[model]]
-    training = prepare_job(RECIPES[model], data=data, out=folder / f"unused-{model}", overrides=overrides)
+    training = prepare_job(RECIPES[model], data=given.data, out=folder / f"unused-{model}", overrides=overrides)
     ours: dict[str, Any] = {"recipe": RECIPES[model], "overrides": overrides}
     theirs = {
         "kind": model,
@@ -90,10 +97,15 @@ def contestants_of(model: str, data: Path, folder: Path) -> list[Contestant]:
         "batch_size": training.batches.batch_size,
         "crop": training.task.data.augment.crop,
     }
+    kinds = {
+        OURS: ("train_jumok.py", ours),
+        ONE_BATCH: ("train_jumok.py", {**ours, "one_batch": True}),
+        THEIRS: ("train_plain_images.py", theirs),
+    }
     return [
-        Contestant(model, OURS, "train_jumok.py", ours, apart=False),
-        Contestant(model, ONE_BATCH, "train_jumok.py", {**ours, "one_batch": True}, apart=False),
-        Contestant(model, THEIRS, "train_plain_images.py", theirs),
+        Contestant(model, toolkit, driver, job, apart=toolkit == THEIRS, precision=precision)
+        for toolkit, (driver, job) in kinds.items()
+        for precision in given.precisions
     ]
 
 

@@ -3,7 +3,8 @@
     python benchmarks/language.py --data TINYSHAKESPEARE
 
 The same characters, sizes, steps and learning rates, those of the recipe shakespeare-char. Every run goes to the last step and scores the
-whole val text in blocks; characters a second are counted over all steps but the first ones and the last.
+whole val text in blocks; characters a second are counted over all steps but the first ones and the last. Both multiply in fp32
+and in bf16, the loop in torch's autocast. Each round has a seed of its own.
 """
 
 import argparse
@@ -13,7 +14,8 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from contest import HERE, OURS, Contestant, find_data, hold, save, speed, warn_if_busy
+import products
+from contest import OURS, Contestant, add_options, find_data, hold, save, told, warn_if_busy
 
 from jumok.errors import JumokError
 from jumok.runs.job import prepare_job
@@ -21,6 +23,7 @@ from jumok.runs.job import prepare_job
 RECIPE = "shakespeare-char"
 PLAIN = "plain loop"
 MODEL_SIZES = ("layers", "width", "heads", "feedforward", "window")
+LISTENED = 40  # steps in which products are listened to
 SETTINGS = ("learning_rate", "final_learning_rate", "warmup", "weight_decay", "betas", "clip")
 
 
@@ -30,12 +33,10 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--data", required=True, type=Path, help="the folder of tiny Shakespeare, or the one that holds tinyshakespeare"
     )
-    parser.add_argument("--rounds", type=int, default=3, help="each with a seed of its own")
     parser.add_argument("--seed", type=int, default=1, help="of the first round")
     parser.add_argument("--steps", type=int, default=2000, help="steps of each run")
     parser.add_argument("--warm-up", type=int, default=100, help="the first of them, not timed")
-    parser.add_argument("--threads", type=int, nargs="+", default=[2], help="each is tried; a toolkit's best counts")
-    parser.add_argument("--out", type=Path, default=HERE / "results" / "language", help="OUT.json and OUT.md")
+    add_options(parser, "language")
     given = parser.parse_args()
     if not 0 <= given.warm_up < given.steps - 1:
         parser.error("--steps must leave at least one step to time after --warm-up and before the last")
@@ -65,32 +66,45 @@ def main() -> None:
             for split in ("train", "val"):
                 (own / f"{split}.txt").symlink_to(folder / f"{split}.txt")
             seed = number + given.seed
+            kinds = {
+                PLAIN: ("train_plain_gpt.py", {"seed": seed}),
+                OURS: ("train_jumok.py", {"overrides": [*fixed, f"training.seed={seed}"]}),
+            }
             contestants = [
-                Contestant("4 × 128", PLAIN, "train_plain_gpt.py", {"seed": seed}, apart=False),
-                Contestant(
-                    "4 × 128", OURS, "train_jumok.py", {"overrides": [*fixed, f"training.seed={seed}"]}, apart=False
-                ),
+                Contestant("4 × 128", toolkit, driver, own_job, apart=False, precision=precision)
+                for toolkit, (driver, own_job) in kinds.items()
+                for precision in given.precisions
             ]
             for record in hold(
                 contestants[::-1] if number % 2 else contestants, rounds=1, threads=given.threads, job=job, folder=own
             ):
                 records.append({**record, "round": number})
-                print(
-                    f"round {number + 1}/{given.rounds} · {record['toolkit']:<10} · threads {record['threads']} · "
-                    f"{speed(record):,.0f} characters/s · val loss {record['loss']:.4f}",
-                    flush=True,
-                )
+                line = told(records[-1], rounds=given.rounds, unit="characters/s")
+                print(f"{line} · val loss {record['loss']:.4f}", flush=True)
+        short = {**job, "steps": min(job["steps"], LISTENED)}
+        made = products.measure(contestants, job=short, folder=folder)
     settings = {**job, "data": given.data.name, "rounds": given.rounds, "threads": given.threads}
-    losses = {
-        toolkit: [record["loss"] for record in records if record["toolkit"] == toolkit] for toolkit in (OURS, PLAIN)
-    }
+    losses: dict[str, list[float]] = {}
+    for record in records:
+        losses.setdefault(f"{record['toolkit']} in {record['precision']}", []).append(record["loss"])
     notes = [
-        f"val loss after {given.steps:,} steps, {toolkit}: {mean(found):.4f} on average, "
+        f"val loss after {given.steps:,} steps, {name}: {mean(found):.4f} on average, "
         f"from {min(found):.4f} to {max(found):.4f}"
-        for toolkit, found in losses.items()
+        for name, found in losses.items()
     ]
     title = "Training a small GPT on tiny Shakespeare"
-    print(save(given.out, title=title, event="layers × width", settings=settings, records=records, notes=notes))
+    print(
+        save(
+            given.out,
+            title=title,
+            event="layers × width",
+            settings=settings,
+            records=records,
+            unit="characters/s",
+            notes=[*notes, *products.notes(made)],
+            more={"products": made},
+        )
+    )
     print(f"saved as {given.out.with_suffix('.json')} and {given.out.with_suffix('.md')}")
 
 

@@ -3,7 +3,8 @@
     python benchmarks/recurrent.py --data MULTI30K
 
 The same pairs, cut into the same tokens by jumok's tokenizer; the same sizes, from multi30k-recurrent.toml; each
-toolkit's own batching by tokens, trainer and optimizer. Target tokens are counted without padding, end token included.
+toolkit's own batching by tokens, trainer and optimizer. Target tokens are counted without padding, end token included. The
+peers multiply in fp32: their half precision is for GPUs. jumok does so in fp32 and in bf16.
 """
 
 import argparse
@@ -11,7 +12,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from contest import HERE, OURS, Contestant, build_peers, find_data, hold, save, speed, warn_if_busy
+import products
+from contest import HERE, OURS, Contestant, add_options, build_peers, find_data, hold, save, told, warn_if_busy
 from texts import write_texts
 
 from jumok.errors import JumokError
@@ -34,13 +36,11 @@ def arguments() -> argparse.Namespace:
         type=Path,
         help="the folder of Multi30k (train.en.gz, train.de.gz, …), or the one that holds multi30k",
     )
-    parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--steps", type=int, default=40, help="timed steps of each run")
     parser.add_argument("--warm-up", type=int, default=10, help="steps before them")
-    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2], help="each is tried; a toolkit's best counts")
     parser.add_argument("--scores", nargs="+", choices=list(SCORES), default=list(SCORES))
     parser.add_argument("--toolkits", nargs="+", choices=list(DRIVERS), default=list(DRIVERS))
-    parser.add_argument("--out", type=Path, default=HERE / "results" / "recurrent", help="OUT.json and OUT.md")
+    add_options(parser, "recurrent", rounds=5, threads=(1, 2))
     given = parser.parse_args()
     if OURS not in given.toolkits:
         parser.error(f"ratios need {OURS} among --toolkits")
@@ -65,21 +65,32 @@ def main() -> None:
             "sizes": sizes(training),
         }
         contestants = [
-            Contestant(score, toolkit, DRIVERS[toolkit], request(toolkit, score), apart=toolkit != OURS)
+            Contestant(
+                score, toolkit, DRIVERS[toolkit], request(toolkit, score), apart=toolkit != OURS, precision=precision
+            )
             for score in given.scores
             for toolkit in given.toolkits
+            for precision in given.precisions
+            if toolkit == OURS or precision == "fp32"
         ]
         records = []
         for record in hold(contestants, rounds=given.rounds, threads=given.threads, job=job, folder=folder):
             records.append(record)
-            print(
-                f"round {record['round'] + 1}/{given.rounds} · {record['event']:<8} · {record['toolkit']:<10} · "
-                f"threads {record['threads']} · {speed(record):,.0f} target tokens/s",
-                flush=True,
-            )
+            print(told(record, rounds=given.rounds, unit="target tokens/s"), flush=True)
+        made = products.measure(contestants, job=job, folder=folder)
     settings = {**job, "recipe": RECIPE.name, "data": given.data.name, "rounds": given.rounds, "threads": given.threads}
     title = "Training speed, recurrent models with attention"
-    print(save(given.out, title=title, event="score", settings=settings, records=records))
+    print(
+        save(
+            given.out,
+            title=title,
+            event="score",
+            settings=settings,
+            records=records,
+            notes=products.notes(made),
+            more={"products": made},
+        )
+    )
     print(f"saved as {given.out.with_suffix('.json')} and {given.out.with_suffix('.md')}")
 
 

@@ -99,8 +99,13 @@ def read_job() -> dict[str, Any]:
     return job
 
 
+def products(job: dict[str, Any]) -> torch.autocast:
+    """Return a block in which a plain loop's products are made as the job says: as they are, or in torch's autocast."""
+    return torch.autocast("cpu", dtype=torch.bfloat16, enabled=job["precision"] == "bf16")
+
+
 def write_result(
-    job: dict[str, Any], stopwatch: Stopwatch, *, model: torch.nn.Module, version: str, **more: float
+    job: dict[str, Any], stopwatch: Stopwatch, *, model: torch.nn.Module, version: str, **more: float | str
 ) -> None:
     """Leave what was measured where the contest looks for it."""
     result = {

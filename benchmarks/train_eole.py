@@ -46,6 +46,7 @@ def options(job: dict[str, Any]) -> dict[str, Any]:
             "valid_steps": 1_000_000,
             "save_checkpoint_steps": 1_000_000,
             "log_attention_entropy": False,  # a figure for the log that no other toolkit computes
+            "compute_dtype": job["precision"] or "fp32",  # bf16: in torch's autocast, as it does unasked
         },
     }
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
-from stopwatch import EnoughError, Stopwatch, read_job, write_result
+from stopwatch import EnoughError, Stopwatch, products, read_job, write_result
 from torch import Tensor, nn
 
 PAD, START, END = 0, 2, 3
@@ -173,10 +173,11 @@ def main() -> None:
             source, inputs, targets = stopwatch.take(batch)
             for group in optimizer.param_groups:
                 group["lr"] = sizes["learning_rate"] * min(step / sizes["warmup"], math.sqrt(sizes["warmup"] / step))
-            loss = F.cross_entropy(
-                model(source, inputs).flatten(0, 1), targets.flatten(), ignore_index=PAD,
-                label_smoothing=sizes["label_smoothing"],
-            )  # fmt: skip
+            with products(job):
+                loss = F.cross_entropy(
+                    model(source, inputs).flatten(0, 1), targets.flatten(), ignore_index=PAD,
+                    label_smoothing=sizes["label_smoothing"],
+                )  # fmt: skip
             loss.backward()  # type: ignore[no-untyped-call]
             nn.utils.clip_grad_norm_(model.parameters(), sizes["clip"])
             optimizer.step()

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
-from stopwatch import EnoughError, Stopwatch, read_job, write_result
+from stopwatch import EnoughError, Stopwatch, products, read_job, write_result
 from torch import Tensor, nn
 
 
@@ -107,7 +107,8 @@ def main() -> None:
             tokens, targets = stopwatch.take(batch)
             for group in optimizer.param_groups:
                 group["lr"] = learning_rate(step, settings)
-            loss = model(tokens, targets)
+            with products(job):
+                loss = model(tokens, targets)
             loss.backward()  # type: ignore[no-untyped-call]
             nn.utils.clip_grad_norm_(model.parameters(), settings["clip"])
             optimizer.step()

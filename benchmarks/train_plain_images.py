@@ -9,7 +9,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 import transformers
-from stopwatch import EnoughError, Stopwatch, read_job, write_result
+from stopwatch import EnoughError, Stopwatch, products, read_job, write_result
 from torch import Tensor
 
 
@@ -64,7 +64,8 @@ def main() -> None:
     try:
         while True:
             images, wanted = stopwatch.take(batch)
-            loss = F.cross_entropy(model(pixel_values=images).logits, wanted)
+            with products(job):
+                loss = F.cross_entropy(model(pixel_values=images).logits, wanted)
             loss.backward()  # type: ignore[no-untyped-call]
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimizer.step()

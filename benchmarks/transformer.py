@@ -3,7 +3,8 @@
     python benchmarks/transformer.py --data MULTI30K
 
 The same pairs, cut into the same tokens by jumok's tokenizer; the same sizes, from multi30k-tiny.toml, -small and -base;
-each toolkit's own batching by tokens. Target tokens are counted without padding, end token included.
+each toolkit's own batching by tokens. Target tokens are counted without padding, end token included. Everybody multiplies
+in fp32, and in bf16 as well where it can on a CPU.
 """
 
 import argparse
@@ -11,7 +12,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from contest import HERE, OURS, Contestant, build_peers, find_data, hold, save, speed, warn_if_busy
+import products
+from contest import HERE, OURS, Contestant, add_options, build_peers, find_data, hold, save, told, warn_if_busy
 from texts import write_texts
 
 from jumok.errors import JumokError
@@ -27,6 +29,7 @@ DRIVERS = {
     "torch.nn.Transformer": "train_loop.py",
     "x-transformers": "train_loop.py",
 }
+FP32_ONLY = ("OpenNMT-py", "JoeyNMT")  # their half precision is for GPUs; both switch it off on a CPU
 
 
 def arguments() -> argparse.Namespace:
@@ -38,13 +41,11 @@ def arguments() -> argparse.Namespace:
         type=Path,
         help="the folder of Multi30k (train.en.gz, train.de.gz, …), or the one that holds multi30k",
     )
-    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--steps", type=int, default=20, help="timed steps of each run")
     parser.add_argument("--warm-up", type=int, default=5, help="steps before them")
-    parser.add_argument("--threads", type=int, nargs="+", default=[2], help="each is tried; a toolkit's best counts")
     parser.add_argument("--sizes", nargs="+", choices=SIZES, default=list(SIZES))
     parser.add_argument("--toolkits", nargs="+", choices=list(DRIVERS), default=list(DRIVERS))
-    parser.add_argument("--out", type=Path, default=HERE / "results" / "transformer", help="OUT.json and OUT.md")
+    add_options(parser, "transformer")
     given = parser.parse_args()
     if OURS not in given.toolkits:
         parser.error(f"ratios need {OURS} among --toolkits")
@@ -68,20 +69,40 @@ def main() -> None:
                 job["pairs"] = write_texts(training, folder)
             own = {"recipe": str(recipe), "sizes": sizes(training), "overrides": []}
             contestants += [
-                Contestant(size, toolkit, DRIVERS[toolkit], {**own, "library": toolkit}, apart=toolkit != OURS)
+                Contestant(
+                    size,
+                    toolkit,
+                    DRIVERS[toolkit],
+                    {**own, "library": toolkit},
+                    apart=toolkit != OURS,
+                    precision=precision,
+                )
                 for toolkit in given.toolkits
+                for precision in precisions_of(toolkit, given.precisions)
             ]
         records = []
         for record in hold(contestants, rounds=given.rounds, threads=given.threads, job=job, folder=folder):
             records.append(record)
-            print(
-                f"round {record['round'] + 1}/{given.rounds} · {record['event']:<5} · {record['toolkit']:<20} · "
-                f"threads {record['threads']} · {speed(record):,.0f} target tokens/s",
-                flush=True,
-            )
+            print(told(record, rounds=given.rounds, unit="target tokens/s"), flush=True)
+        made = products.measure(contestants, job=job, folder=folder)
     settings = {**job, "data": given.data.name, "rounds": given.rounds, "threads": given.threads}
-    print(save(given.out, title="Training speed, Transformers", event="size", settings=settings, records=records))
+    print(
+        save(
+            given.out,
+            title="Training speed, Transformers",
+            event="size",
+            settings=settings,
+            records=records,
+            notes=products.notes(made),
+            more={"products": made},
+        )
+    )
     print(f"saved as {given.out.with_suffix('.json')} and {given.out.with_suffix('.md')}")
+
+
+def precisions_of(toolkit: str, wanted: list[str]) -> list[str]:
+    """Return in which of the wanted precisions a toolkit can train on a CPU."""
+    return [one for one in wanted if one == "fp32" or toolkit not in FP32_ONLY]
 
 
 def sizes(training: Job) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 how = jumok          the run itself, as `jumok translate` uses it
       jumok-int8     the same with --int8
-      ctranslate2    its export, at CTranslate2's best setting: a worker per thread, 32 sentences at a time
+      ctranslate2    its export, at CTranslate2's best setting: a worker per thread, 32 sentences at a time; in fp32 or int8
       transformers   its export, through Hugging Face's generate, 32 sentences of like length at a time
       opennmt        its weights in OpenNMT-py's Transformer and search (translate_opennmt.py), 32 at a time as well
 
@@ -54,7 +54,8 @@ def ctranslate2(job: dict[str, Any]) -> tuple[Any, Translate]:
     workers = {"inter_threads": 1, "intra_threads": job["threads"]}
     if not job["single"]:
         workers = {"inter_threads": job["threads"], "intra_threads": 1}
-    engine = ctranslate2.Translator(job["ctranslate2"], device="cpu", compute_type="float32", **workers)
+    kind = {"fp32": "float32", "int8": "int8"}[job["precision"]]
+    engine = ctranslate2.Translator(job["ctranslate2"], device="cpu", compute_type=kind, **workers)
 
     def translate(sources: list[Ids]) -> list[Ids]:
         texts = [[str(token) for token in ids] for ids in sources]

@@ -3,25 +3,30 @@
     python benchmarks/translation.py --data MULTI30K [--run RUN]
 
 The run is exported first (and proved: jumok export); the val sentences, cut into tokens once, go to every engine. Sentences
-per second; `batch` hands over all of them at once, `single` one after another.
+per second; `batch` hands over all of them at once, `single` one after another. Beside it BLEU, and how many answers are those
+of jumok in fp32, token for token.
 """
 
 import argparse
 import json
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from contest import HERE, OURS, Contestant, build_peers, find_data, hold, save, speed, warn_if_busy
+from contest import OURS, Contestant, Record, add_options, build_peers, find_data, hold, save, told, warn_if_busy
 from trained import run_for
 
 from jumok import api
 from jumok.errors import JumokError
+from jumok.evaluation.text import mean_scores
 from jumok.predictors.translator import Translator
 
 PEERS = {"CTranslate2": "ctranslate2", "transformers": "transformers", "OpenNMT-py": "opennmt"}
 INT8 = f"{OURS} --int8"  # no peer: asked for by name
 ENGINES = {OURS: "jumok", **PEERS, INT8: "jumok-int8"}
+KINDS = ("fp32", "int8")
+OTHERS = {"CTranslate2": ("fp32", "int8"), INT8: ("int8",)}  # the rest has fp32
 SINGLE = 200  # sentences that are translated one by one
 
 
@@ -32,15 +37,13 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--data", required=True, type=Path, help="the folder of its data, or the one that holds multi30k"
     )
-    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--beams", type=int, nargs="+", default=[1, 5])
     parser.add_argument("--ways", nargs="+", choices=("batch", "single"), default=["batch", "single"])
     parser.add_argument("--engines", nargs="+", choices=list(ENGINES), default=[OURS, *PEERS])
-    parser.add_argument("--threads", type=int, nargs="+", default=[2], help="each is tried; an engine's best counts")
-    parser.add_argument("--out", type=Path, default=HERE / "results" / "translation", help="OUT.json and OUT.md")
+    add_options(parser, "translation", precisions=KINDS)
     given = parser.parse_args()
-    if OURS not in given.engines:
-        parser.error(f"ratios need {OURS} among --engines")
+    if OURS not in given.engines or "fp32" not in given.precisions:
+        parser.error(f"ratios need {OURS} among --engines, and fp32 among --precisions")
     given.data = find_data(given.data, "multi30k")
     given.run = given.run or run_for(given.data)
     return given
@@ -53,7 +56,8 @@ def main() -> None:
     warn_if_busy()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        job = prepare(given, folder)
+        translator = api.load_for(Translator, given.run)  # type: ignore[type-abstract]
+        job = prepare(translator, given, folder)
         contestants = [
             Contestant(
                 f"beam {beam}, {way}",
@@ -66,47 +70,72 @@ def main() -> None:
                     "sentences": SINGLE if way == "single" else 10**9,
                 },
                 apart=engine in PEERS,
+                precision=precision,
             )
             for beam in given.beams
             for way in given.ways
             for engine, how in ENGINES.items()
             if engine in given.engines
+            for precision in OTHERS.get(engine, ("fp32",))
+            if precision in given.precisions
         ]
-        records, answers = [], dict[tuple[str, str], Any]()
+        records: list[Record] = []
         for record in hold(contestants, rounds=given.rounds, threads=given.threads, job=job, folder=folder):
             records.append(record)
-            print(
-                f"round {record['round'] + 1}/{given.rounds} · {record['event']:<14} · {record['toolkit']:<12} · "
-                f"threads {record['threads']} · {speed(record):,.0f} sentences/s",
-                flush=True,
-            )
-        for place, contestant in enumerate(contestants * len(given.threads)):
-            path = folder / f"0-{place}" / "answers.json"
-            answers.setdefault((contestant.event, contestant.toolkit), json.loads(path.read_text(encoding="utf-8")))
-    notes = []
-    for (event, engine), found in answers.items():
-        if engine != OURS:
-            ours = answers[event, OURS]
-            alike = sum(a == b for a, b in zip(ours, found, strict=True))
-            notes.append(f"{event}: {alike:,} of {len(ours):,} answers are those of {engine}, token for token")
+            print(told(record, rounds=given.rounds, unit="sentences/s"), flush=True)
+        quality = compare(translator, contestants, folder, count=len(given.threads))
     settings = {"run": given.run.name, "data": given.data.name, "rounds": given.rounds, "threads": given.threads}
     print(
         save(
             given.out,
-            title="Translation with the same weights (sentences a second)",
+            title="Translation with the same weights",
             event="search",
             settings=settings,
             records=records,
+            unit="sentences/s",
             does="translates",
-            notes=notes,
+            notes=[told_quality(row) for row in quality],
+            more={"quality": quality},
         )
     )
     print(f"saved as {given.out.with_suffix('.json')} and {given.out.with_suffix('.md')}")
 
 
-def prepare(given: argparse.Namespace, folder: Path) -> dict[str, Any]:
+def compare(
+    translator: Translator, contestants: Sequence[Contestant], folder: Path, *, count: int
+) -> list[dict[str, Any]]:
+    """Return BLEU of each contestant's answers, and how many are those of jumok in fp32; each ran count times a round."""
+    store = next(iter(translator.task.open_split("val").values()))
+    references = [store.text(number)[1] for number in range(len(store))]
+    rows, ours = [], dict[str, list[list[int]]]()
+    for place, contestant in enumerate(contestants):
+        path = folder / f"0-{place * count}" / "answers.json"
+        answers = json.loads(path.read_text(encoding="utf-8"))
+        if (contestant.toolkit, contestant.precision) == (OURS, "fp32"):
+            ours[contestant.event] = answers
+        texts = [translator.task.target_tokenizer.decode(ids) for ids in answers]
+        rows.append(
+            {
+                "event": contestant.event,
+                "toolkit": contestant.toolkit,
+                "precision": contestant.precision,
+                "sentences": len(answers),
+                "bleu": mean_scores(texts, references[: len(texts)])["bleu"],
+                "alike": sum(a == b for a, b in zip(ours[contestant.event], answers, strict=True)),
+            }
+        )
+    return rows
+
+
+def told_quality(row: dict[str, Any]) -> str:
+    """Return a row of compare in words."""
+    alike = f"; {row['alike']:,} of {row['sentences']:,} answers are jumok's in fp32"
+    ours = (row["toolkit"], row["precision"]) == (OURS, "fp32")
+    return f"{row['event']}: {row['toolkit']} in {row['precision']}, BLEU {row['bleu']:.2f}{'' if ours else alike}"
+
+
+def prepare(translator: Translator, given: argparse.Namespace, folder: Path) -> dict[str, Any]:
     """Export the run, and write its val sentences as ids; return what every driver must know."""
-    translator = api.load_for(Translator, given.run)  # type: ignore[type-abstract]
     for kind in ("ctranslate2", "huggingface"):
         print(f"{kind}: {api.export_model(given.run, folder / kind, to=kind, data=given.data)}", flush=True)
     translator.task.corpora.folders = [given.data, given.data.parent, *translator.task.corpora.folders]
