@@ -121,6 +121,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--data", type=Path, help="the folder of the sets, or that of the one recipe of --only")
     parser.add_argument("--only", nargs="+", choices=list(CASES), default=list(CASES), metavar="RECIPE")
     parser.add_argument("--seeds", type=int, nargs="+", help="instead of each recipe's own")
+    parser.add_argument("--precisions", nargs="+", choices=PRECISIONS, default=list(PRECISIONS))
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="runs side by side")
     parser.add_argument("--list", action="store_true", help="tell what is done and what is missing, and do nothing")
     parser.add_argument("--runs", type=Path, default=HERE.parent / "runs" / "precision")
@@ -135,7 +136,7 @@ def wanted(given: argparse.Namespace) -> list[Run]:
         Run(recipe, precision, seed)
         for recipe in given.only
         for seed in given.seeds or CASES[recipe].seeds
-        for precision in PRECISIONS
+        for precision in given.precisions
     ]
 
 
