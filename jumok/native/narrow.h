@@ -3,6 +3,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "processor.h"
+
 typedef uint16_t narrow;
 
 static inline float widened(narrow x) {
@@ -26,6 +28,18 @@ static inline void widen_row(const narrow *restrict x, int64_t count, float *res
 }
 
 static inline void narrow_row(const float *restrict x, int64_t count, narrow *restrict out) {
+    int64_t first = 0;
+#if HAS_NARROW_PRODUCTS /* which narrows sixteen numbers at once, and takes the smallest (below 1e-38) for zero */
+    typedef float sixteen_floats __attribute__((vector_size(64)));
+    typedef narrow sixteen_narrow __attribute__((vector_size(32)));
+    for (; first + 16 <= count; first += 16) {
+        sixteen_floats wide;
+        sixteen_narrow halves;
+        memcpy(&wide, x + first, sizeof wide);
+        __asm__("vcvtneps2bf16 %1, %0" : "=v"(halves) : "v"(wide));
+        memcpy(out + first, &halves, sizeof halves);
+    }
+#endif
     #pragma omp simd
-    for (int64_t i = 0; i < count; i++) out[i] = narrowed(x[i]);
+    for (int64_t i = first; i < count; i++) out[i] = narrowed(x[i]);
 }

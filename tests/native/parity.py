@@ -84,6 +84,11 @@ def check_attention(width, length):
         parts = (joined, bias) if "bias" in options else (joined,)
         in_torch = torch.autograd.grad(wanted, parts, outward, retain_graph=True)
         assert_close(torch.autograd.grad(found, parts, outward), in_torch, atol=2e-5, rtol=1e-4)
+        halves = joined.detach().bfloat16().requires_grad_()
+        near = attend_to_itself(halves, Heads(2, 0.3, lengths), **options)
+        assert_close(near.float(), wanted, atol=0.04, rtol=0.04)
+        (back,) = torch.autograd.grad(near, halves, outward.bfloat16())
+        assert_close(back.float(), in_torch[0], atol=0.04 * float(in_torch[0].abs().max()), rtol=0.04)
 
 
 @torch.inference_mode()
