@@ -80,7 +80,7 @@ class Filler(TextPredictor[MaskedLanguageModeling, MaskedReader]):
     @torch.inference_mode()
     def _fill(self, text: str, *, top: int, warn: Warn) -> Filling:
         ids = self.read(text, warn=warn)
-        with one_thread_for(1, self.model):
+        with one_thread_for(1, self.model), self.answering():
             return self._filling(ids, self._logits(self._batch(self._row(ids).padded())), top=top)
 
     @one_thread()
