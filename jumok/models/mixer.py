@@ -66,10 +66,10 @@ class MixerLayer(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Return (B, P, D) of x (B, P, D)."""
-        mixed = self.places(self.place_norm(x).transpose(1, 2)).transpose(1, 2)
-        x = x + self.depth(self.dropout(mixed))
-        activated: Tensor = self.depth(self.dropout(self.features(self.feature_norm(x))))
-        return x + activated
+        x, normal = self.place_norm.beside(x)
+        x = self.dropout.added(x, self.depth(self.places(normal.transpose(1, 2)).transpose(1, 2)))
+        x, normal = self.feature_norm.beside(x)
+        return self.dropout.added(x, self.depth(self.features(normal)))
 
 
 class Mixer(ImageReader):

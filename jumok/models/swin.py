@@ -91,9 +91,10 @@ class SwinLayer(nn.Module):
 
     def forward(self, cells: Tensor) -> Tensor:
         """Return (B, h, w, D) of cells (B, h, w, D)."""
-        cells = cells + self.depth(self.dropout(self.attention(self.attention_norm(cells))))
-        activated: Tensor = self.depth(self.dropout(self.feedforward(self.feedforward_norm(cells))))
-        return cells + activated
+        cells, normal = self.attention_norm.beside(cells)
+        cells = self.dropout.added(cells, self.depth(self.attention(normal)))
+        cells, normal = self.feedforward_norm.beside(cells)
+        return self.dropout.added(cells, self.depth(self.feedforward(normal)))
 
 
 class Stage(nn.Module):

@@ -72,6 +72,15 @@ def move_rows(tensors: Sequence[Tensor], targets: Tensor, sources: Tensor, place
         raise IndexError(f"a row to move is not among the {len(first)}")
 
 
+def random_bytes(seed: int, count: int) -> Tensor:
+    """Return so many random bytes, always the same ones for a seed of 64 bits."""
+    library = kernels()
+    assert library is not None
+    found = torch.empty(count, dtype=torch.uint8)
+    library.random_bytes(ctypes.c_uint64(seed), int64(count), address(found))
+    return found
+
+
 def drop(base: Tensor | None, x: Tensor, random: Tensor, threshold: int, scale: float) -> Tensor:
     """Return [base +] x · scale where a random byte reaches the threshold, else [base +] 0; all contiguous."""
     library = kernels()
@@ -139,6 +148,25 @@ def normalise_rows(x: Tensor, scale: Tensor, shift: Tensor, epsilon: float) -> t
         address(out), address(means), address(spreads),
     )  # fmt: skip
     return out, means, spreads
+
+
+def normalise_rows_backward(
+    gradient: Tensor, x: Tensor, scale: Tensor, statistics: tuple[Tensor, Tensor], added: Tensor | None
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the gradients of x (…, D), plus added where there is one, of scale and of shift; all contiguous."""
+    library = kernels()
+    assert library is not None
+    means, spreads = statistics
+    assert gradient.shape == x.shape
+    assert added is None or added.shape == x.shape
+    assert scale.shape == x.shape[-1:]
+    assert means.numel() * x.shape[-1] == x.numel()
+    to_x, to_scale, to_shift = torch.empty_like(x), torch.zeros_like(scale), torch.zeros_like(scale)
+    library.normalise_rows_backward(
+        floats(gradient), floats(x), int64(means.numel()), int64(x.shape[-1]), floats(scale), floats(means), floats(spreads),
+        None if added is None else floats(added), floats(to_x), floats(to_scale), floats(to_shift),
+    )  # fmt: skip
+    return to_x, to_scale, to_shift
 
 
 def loss_rows(

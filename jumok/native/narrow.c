@@ -4,6 +4,8 @@
    narrow_drop_added     the same, added to what came in, which stays float32; narrow_drop_back its gradient
    narrow_drop_relu      dropout after relu; narrow_drop_relu_back its gradient
    narrow_gelu           gelu; narrow_gelu_back its gradient
+   narrow_normalise_rows layer norm of float32, for a product; narrow_normalise_back its gradient
+   narrow_sums           sums of columns, which are the gradient of a bias
    narrow_loss_rows      cross-entropy of rows of logits, which become their own gradient
 
    The twins in float32 are in learning.c. */
@@ -15,6 +17,12 @@ void narrow_drop(const narrow *restrict x, const uint8_t *restrict bytes, int th
                  narrow *restrict out) {
     #pragma omp simd
     for (int64_t i = 0; i < count; i++) out[i] = narrowed(bytes[i] >= threshold ? widened(x[i]) * scale : 0.0f);
+}
+
+/* The same without dropout. */
+void narrow_added(const float *restrict base, const narrow *restrict x, int64_t count, float *restrict out) {
+    #pragma omp simd
+    for (int64_t i = 0; i < count; i++) out[i] = base[i] + widened(x[i]);
 }
 
 void narrow_drop_added(const float *restrict base, const narrow *restrict x, const uint8_t *restrict bytes, int threshold,
@@ -59,6 +67,45 @@ void narrow_gelu_back(const narrow *restrict x, const narrow *restrict gradient,
         float density, wide = widened(x[i]), below = share_below(wide, &density);
         to_x[i] = narrowed(widened(gradient[i]) * (below + wide * density * 0.398942280f));
     }
+}
+
+/* As normalise_rows of learning.c; space holds a row. */
+void narrow_normalise_rows(const float *x, int64_t rows, int64_t width, const float *scale, const float *shift, float epsilon,
+                           float *space, narrow *out, float *means, float *spreads) {
+    for (int64_t row = 0; row < rows; row++) {
+        spreads[row] = normalise_row(x + row * width, width, scale, shift, epsilon, space, &means[row]);
+        narrow_row(space, width, out + row * width);
+    }
+}
+
+/* As normalise_rows_backward of learning.c. */
+void narrow_normalise_back(const narrow *gradient, const float *x, int64_t rows, int64_t width, const float *scale,
+                           const float *means, const float *spreads, const float *added, float *space, float *to_x,
+                           float *to_scale, float *to_shift) {
+    for (int64_t row = 0; row < rows; row++) {
+        widen_row(gradient + row * width, width, space);
+        normalise_row_back(space, x + row * width, width, scale, means[row], spreads[row], added ? added + row * width : NULL,
+                           to_x + row * width, to_scale, to_shift);
+    }
+}
+
+/* Sums of the columns of x (rows, columns), eight rows at a time: sums are read and written an eighth as often. */
+void narrow_sums(const narrow *restrict x, int64_t rows, int64_t columns, float *restrict sums) {
+    memset(sums, 0, sizeof(float) * columns);
+    int64_t row = 0;
+    for (; row + 8 <= rows; row += 8) {
+        const narrow *restrict from = x + row * columns;
+        #pragma omp simd
+        for (int64_t i = 0; i < columns; i++) {
+            float sum = 0.0f;
+            #pragma GCC unroll 8
+            for (int k = 0; k < 8; k++) sum += widened(from[k * columns + i]);
+            sums[i] += sum;
+        }
+    }
+    for (; row < rows; row++)
+        #pragma omp simd
+        for (int64_t i = 0; i < columns; i++) sums[i] += widened(x[row * columns + i]);
 }
 
 /* As loss_rows of learning.c; a row of logits is computed in space, which holds one. */

@@ -39,6 +39,16 @@ def drop(x: Tensor, random: Tensor, threshold: int, scale: float) -> Tensor:
     return out
 
 
+def added(base: Tensor, x: Tensor) -> Tensor:
+    """Return base + x; base and the sum are fp32."""
+    library = kernels()
+    assert library is not None
+    assert base.shape == x.shape
+    out = torch.empty_like(base)
+    library.narrow_added(floats(base), halves(x), int64(x.numel()), floats(out))
+    return out
+
+
 def drop_added(base: Tensor, x: Tensor, random: Tensor, threshold: int, scale: float) -> Tensor:
     """Return base + x · scale where a random byte reaches the threshold, else base; base and the sum are fp32."""
     library = kernels()
@@ -105,6 +115,50 @@ def gelu_back(x: Tensor, gradient: Tensor) -> Tensor:
     to_x = torch.empty_like(x)
     library.narrow_gelu_back(halves(x), halves(gradient), int64(x.numel()), halves(to_x))
     return to_x
+
+
+def normalise_rows(x: Tensor, scale: Tensor, shift: Tensor, epsilon: float) -> tuple[Tensor, Tensor, Tensor]:
+    """Return layer norm of fp32 x (…, D) in bf16, and the mean and 1 / deviation (…, 1) of every row."""
+    library = kernels()
+    assert library is not None
+    assert scale.shape == shift.shape == x.shape[-1:]
+    out, means = torch.empty_like(x, dtype=torch.bfloat16), x.new_empty(*x.shape[:-1], 1)
+    spreads, space = torch.empty_like(means), torch.empty_like(scale)
+    library.narrow_normalise_rows(
+        floats(x), int64(means.numel()), int64(x.shape[-1]), floats(scale), floats(shift), ctypes.c_float(epsilon),
+        floats(space), halves(out), floats(means), floats(spreads),
+    )  # fmt: skip
+    return out, means, spreads
+
+
+def normalise_back(
+    gradient: Tensor, x: Tensor, scale: Tensor, statistics: tuple[Tensor, Tensor], added: Tensor | None
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the gradients of x (…, D), plus added where there is one, of scale and of shift, in fp32."""
+    library = kernels()
+    assert library is not None
+    means, spreads = statistics
+    assert gradient.shape == x.shape
+    assert added is None or added.shape == x.shape
+    assert scale.shape == x.shape[-1:]
+    assert means.numel() * x.shape[-1] == x.numel()
+    to_x, space = torch.empty_like(x), torch.empty_like(scale)
+    to_scale, to_shift = torch.zeros_like(scale), torch.zeros_like(scale)
+    library.narrow_normalise_back(
+        halves(gradient), floats(x), int64(means.numel()), int64(x.shape[-1]), floats(scale), floats(means), floats(spreads),
+        None if added is None else floats(added), floats(space), floats(to_x), floats(to_scale), floats(to_shift),
+    )  # fmt: skip
+    return to_x, to_scale, to_shift
+
+
+def sums(x: Tensor) -> Tensor:
+    """Return the sums (C,) of the columns of x (N, C), in fp32."""
+    library = kernels()
+    assert library is not None
+    rows, columns = x.shape
+    found = x.new_empty(columns, dtype=torch.float32)
+    library.narrow_sums(halves(x), int64(rows), int64(columns), floats(found))
+    return found
 
 
 def loss_rows(

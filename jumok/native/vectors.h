@@ -1,5 +1,5 @@
-/* What all kernels use: eight numbers at once, sums of them, the largest, e^x and Φ(x) without a call, layer norm,
-   cross-entropy. */
+/* What all kernels use: eight numbers at once, sums of them, the largest, e^x and Φ(x) without a call, layer norm
+   and its gradient, cross-entropy. */
 
 #include <math.h>
 #include <stdint.h>
@@ -112,6 +112,33 @@ static inline float normalise_row(const float *x, int64_t width, const float *sc
     for (int64_t i = 0; i < width; i++) out[i] = (x[i] - mean) * spread * scale[i] + shift[i];
     *mean_of = mean;
     return spread;
+}
+
+/* The gradient of a row that became `normal · scale + shift`, given that of what it became; `added` (may be null) is added to it. The
+   gradients of scale and shift are added to. */
+static inline void normalise_row_back(const float *restrict gradient, const float *restrict x, int64_t width,
+                                      const float *restrict scale, float mean, float spread, const float *restrict added,
+                                      float *restrict to_x, float *restrict to_scale, float *restrict to_shift) {
+    float level = 0.0f, along = 0.0f;
+    #pragma omp simd reduction(+ : level, along)
+    for (int64_t i = 0; i < width; i++) {
+        const float normal = (x[i] - mean) * spread, inner = gradient[i] * scale[i];
+        level += inner;
+        along += inner * normal;
+        to_scale[i] += gradient[i] * normal;
+        to_shift[i] += gradient[i];
+    }
+    level /= width;
+    along /= width;
+    if (added) {
+        #pragma omp simd
+        for (int64_t i = 0; i < width; i++)
+            to_x[i] = added[i] + spread * (gradient[i] * scale[i] - level - (x[i] - mean) * spread * along);
+    } else {
+        #pragma omp simd
+        for (int64_t i = 0; i < width; i++)
+            to_x[i] = spread * (gradient[i] * scale[i] - level - (x[i] - mean) * spread * along);
+    }
 }
 
 /* A row of logits, to which bias is added where there is one, becomes the gradient of its smoothed cross-entropy. */

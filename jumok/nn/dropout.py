@@ -1,7 +1,7 @@
 """Dropout from random bytes.
 
 On a CPU torch draws one random float an element on a single thread, which costs more than the matrix products of a
-small model. Here one 64-bit draw serves eight elements: an element is dropped where its byte is below rate · 256.
+small model. Here one draw is the seed of a byte for each element, which is dropped where its byte is below rate · 256.
 The rate is therefore rounded to 1/256, and what is kept is scaled by the rate really used, so the mean is exact.
 """
 
@@ -14,16 +14,27 @@ from torch import Tensor, nn
 
 from jumok.native import kernels as native
 from jumok.native import narrow
+from jumok.native.build import kernels
 
 
-def random_bytes(count: int) -> Tensor:
-    """Return so many random bytes."""
-    return torch.empty((count + 7) // 8, dtype=torch.int64).random_(-(2**63), None).view(torch.uint8)[:count]
+def draw_seed() -> int:
+    """Return a seed of 64 bits, drawn by torch, so that its state tells what comes."""
+    return int(torch.empty((), dtype=torch.int64).random_(-(2**63), None))
+
+
+def random_bytes(seed: int, count: int) -> Tensor:
+    """Return so many random bytes, the same ones for a seed: the gradient makes them again instead of keeping them."""
+    if kernels() is not None:
+        return native.random_bytes(seed, count)
+    draws = torch.empty((count + 7) // 8, dtype=torch.int64)
+    return draws.random_(-(2**63), None, generator=torch.Generator().manual_seed(seed)).view(torch.uint8)[:count]
 
 
 def keep_mask(shape: torch.Size, threshold: int) -> Tensor:
     """Return a CPU bool mask: False with probability threshold / 256."""
-    count = shape.numel()  # random_bytes() spelt out: torch.compile fails on a view of other numbers that is handed on
+    count = shape.numel()
+    if not torch.compiler.is_compiling():
+        return (random_bytes(draw_seed(), count) >= threshold).view(shape)
     draws = torch.empty((count + 7) // 8, dtype=torch.int64).random_(-(2**63), None)
     return (draws.view(torch.uint8)[:count] >= threshold).view(shape)
 
@@ -56,8 +67,8 @@ class Dropout(nn.Module):
 
     def added(self, base: Tensor, x: Tensor) -> Tensor:
         """Return base + x with elements of x dropped; x may be what a product in bf16 returned."""
-        if self.training and self.threshold and base.shape == x.shape and _native(base):
-            if _native(x):
+        if self.training and base.shape == x.shape and _native(base):
+            if self.threshold and _native(x):
                 return _dropped(base, x, self.threshold, self.scale)
             if _narrow(x):
                 found: Tensor = _AddNarrow.apply(base, x, self.threshold, self.scale)  # type: ignore[no-untyped-call]
@@ -97,12 +108,13 @@ class _Drop(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, base: Tensor | None, x: Tensor, threshold: int, scale: float) -> Tensor:
-        ctx.bytes, ctx.threshold, ctx.scale = random_bytes(x.numel()), threshold, scale
-        return native.drop(base, x, ctx.bytes, threshold, scale)
+        ctx.seed, ctx.threshold, ctx.scale = draw_seed(), threshold, scale
+        return native.drop(base, x, random_bytes(ctx.seed, x.numel()), threshold, scale)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        to_x = native.drop(None, gradient.contiguous(), ctx.bytes, ctx.threshold, ctx.scale)
+        random = random_bytes(ctx.seed, gradient.numel())
+        to_x = native.drop(None, gradient.contiguous(), random, ctx.threshold, ctx.scale)
         return (gradient if ctx.needs_input_grad[0] else None), to_x, None, None
 
 
@@ -112,7 +124,7 @@ class _DropRelu(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, threshold: int, scale: float) -> Tensor:
         drop = native.drop_relu if x.dtype == torch.float32 else narrow.drop_relu
-        out = drop(x, random_bytes(x.numel()), threshold, scale)
+        out = drop(x, random_bytes(draw_seed(), x.numel()), threshold, scale)
         ctx.save_for_backward(out)
         ctx.scale = scale
         return out
@@ -129,12 +141,13 @@ class _DropNarrow(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, threshold: int, scale: float) -> Tensor:
-        ctx.bytes, ctx.threshold, ctx.scale = random_bytes(x.numel()), threshold, scale
-        return narrow.drop(x, ctx.bytes, threshold, scale)
+        ctx.seed, ctx.threshold, ctx.scale = draw_seed(), threshold, scale
+        return narrow.drop(x, random_bytes(ctx.seed, x.numel()), threshold, scale)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        return narrow.drop(gradient.contiguous(), ctx.bytes, ctx.threshold, ctx.scale), None, None
+        random = random_bytes(ctx.seed, gradient.numel())
+        return narrow.drop(gradient.contiguous(), random, ctx.threshold, ctx.scale), None, None
 
 
 class _AddNarrow(torch.autograd.Function):
@@ -142,12 +155,19 @@ class _AddNarrow(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, base: Tensor, x: Tensor, threshold: int, scale: float) -> Tensor:
-        ctx.bytes, ctx.threshold, ctx.scale = random_bytes(x.numel()), threshold, scale
-        return narrow.drop_added(base, x, ctx.bytes, threshold, scale)
+        ctx.threshold, ctx.scale = threshold, scale
+        if not threshold:
+            return narrow.added(base, x)
+        ctx.seed = draw_seed()
+        return narrow.drop_added(base, x, random_bytes(ctx.seed, x.numel()), threshold, scale)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        to_x = narrow.drop_back(gradient.contiguous(), ctx.bytes, ctx.threshold, ctx.scale)
+        if ctx.threshold:
+            random = random_bytes(ctx.seed, gradient.numel())
+            to_x = narrow.drop_back(gradient.contiguous(), random, ctx.threshold, ctx.scale)
+        else:
+            to_x = gradient.to(torch.bfloat16)
         return (gradient if ctx.needs_input_grad[0] else None), to_x, None, None
 
 

@@ -12,6 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from jumok.native import narrow as native
 from jumok.native.fast_path import on_fast_path
 from jumok.nn.precision import NARROW, narrow, narrow_weight
 
@@ -49,8 +50,15 @@ class _Linear(torch.autograd.Function):
         gradient = gradient.contiguous()
         rows = gradient.flatten(0, -2)
         to_x = multiply(gradient, weight.t().contiguous(), None) if ctx.needs_input_grad[0] else None
-        to_weight = multiply(rows.t().contiguous(), x.flatten(0, -2).t(), None) if ctx.needs_input_grad[1] else None
+        to_weight = weight_gradient(rows, x.flatten(0, -2)) if ctx.needs_input_grad[1] else None
         return to_x, to_weight, rows.sum(dim=0) if ctx.needs_input_grad[2] else None
+
+
+def weight_gradient(rows: Tensor, x: Tensor) -> Tensor:
+    """Return the gradient (O, I) of the weight that made outputs of x (N, I), given theirs, rows (N, O), by oneDNN."""
+    if rows.shape[1] > x.shape[1]:  # the slimmer one is turned, before or after
+        return multiply(x.t().contiguous(), rows.t(), None).t().contiguous()
+    return multiply(rows.t().contiguous(), x.t(), None)
 
 
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -85,7 +93,9 @@ class _NarrowLinear(torch.autograd.Function):
         narrow_rows = rows.to(NARROW)
         to_x = (narrow_rows @ rounded).to(ctx.wide).view(x.shape) if ctx.needs_input_grad[0] else None
         to_weight = (narrow_rows.t() @ x.flatten(0, -2)).float() if ctx.needs_input_grad[1] else None
-        to_bias = rows.sum(dim=0, dtype=torch.float32) if ctx.needs_input_grad[3] else None
+        to_bias = None
+        if ctx.needs_input_grad[3]:
+            to_bias = native.sums(rows) if native.serves(rows) else rows.sum(dim=0, dtype=torch.float32)
         return to_x, to_weight, None, to_bias
 
 

@@ -9,7 +9,9 @@ import torch
 from torch import Tensor, nn
 
 from jumok.native import kernels as native
+from jumok.native import narrow as narrow_native
 from jumok.native.fast_path import on_fast_path
+from jumok.nn.precision import narrow
 
 NormKind = Literal["layer", "batch"]
 
@@ -23,6 +25,13 @@ class LayerNorm(nn.LayerNorm):
             normal: Tensor = _Normalise.apply(x, self.weight, self.bias, self.eps)  # type: ignore[no-untyped-call]
             return normal
         return super().forward(x)
+
+    def beside(self, x: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """Return x and its norm, as a product takes it: for a part that is added to x, whose gradients meet in one pass."""
+        if self._native(x):
+            both: tuple[Tensor, Tensor] = _NormaliseBeside.apply(x, self.weight, self.bias, self.eps, narrow())  # type: ignore[no-untyped-call]
+            return both
+        return x, super().forward(x)
 
     def _native(self, x: Tensor) -> bool:
         """Return whether C is faster: while we learn, on one thread (torch's loop over features is slow for small models)."""
@@ -38,21 +47,41 @@ class LayerNorm(nn.LayerNorm):
 
 
 class _Normalise(torch.autograd.Function):
-    """Layer norm in one pass in C; its gradient is torch's."""
+    """Layer norm in one pass in C, and its gradient in another."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, scale: Tensor, shift: Tensor, epsilon: float) -> Tensor:
-        normal, means, spreads = native.normalise_rows(x, scale, shift, epsilon)
-        ctx.save_for_backward(x, scale, shift, means, spreads)
+        normal, *statistics = native.normalise_rows(x, scale, shift, epsilon)
+        ctx.save_for_backward(x, scale, *statistics)
         return normal
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        x, scale, shift, means, spreads = ctx.saved_tensors
-        found = torch.ops.aten.native_layer_norm_backward(
-            gradient.contiguous(), x, [x.shape[-1]], means, spreads, scale, shift, ctx.needs_input_grad[:3]
-        )
-        return (*found, None)
+        x, scale, means, spreads = ctx.saved_tensors
+        return (*native.normalise_rows_backward(gradient.contiguous(), x, scale, (means, spreads), None), None)
+
+
+class _NormaliseBeside(torch.autograd.Function):
+    """x → x and layer norm of x, in bf16 where it is rounded; what x is given as gradient is added on the way."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, x: Tensor, scale: Tensor, shift: Tensor, epsilon: float, rounded: bool
+    ) -> tuple[Tensor, Tensor]:
+        kind = narrow_native if rounded else native
+        normal, *statistics = kind.normalise_rows(x, scale, shift, epsilon)
+        ctx.save_for_backward(x, scale, *statistics)
+        ctx.set_materialize_grads(False)
+        return x, normal
+
+    @staticmethod
+    def backward(ctx: Any, added: Tensor | None, gradient: Tensor | None) -> tuple[Tensor | None, ...]:
+        x, scale, means, spreads = ctx.saved_tensors
+        if gradient is None:
+            return added, None, None, None, None
+        back = native.normalise_rows_backward if gradient.dtype == torch.float32 else narrow_native.normalise_back
+        own = None if added is None else added.contiguous()
+        return (*back(gradient.contiguous(), x, scale, (means, spreads), own), None, None)
 
 
 class BatchNorm(nn.BatchNorm1d):
@@ -68,6 +97,10 @@ class BatchNorm(nn.BatchNorm1d):
         normal = torch.zeros_like(x)
         normal[mask] = super().forward(x[mask])  # padding stays zero: nobody looks at it
         return normal
+
+    def beside(self, x: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """Return x and its norm."""
+        return x, self(x, mask)
 
 
 class GroupNorm(nn.GroupNorm):

@@ -59,9 +59,11 @@ class Wrapped(nn.Module):
 
     def forward(self, x: Tensor, part: Callable[[Tensor], Tensor], mask: Tensor | None) -> Tensor:
         """Return x (B, T, D) after part; mask (B, T) marks real positions, for batch norm."""
-        output = part(self.norm(x, mask) if self.pre else x)
-        if self.training and self.residual and not self.depth.rate:
-            output = self.dropout.added(x, output)
+        if self.pre:
+            x, normal = self.norm.beside(x, mask)
+        output = part(normal if self.pre else x)
+        if self.training and self.residual:
+            output = self.dropout.added(x, self.depth(output))
         else:
             if self.training:  # a call less in every part of every step when writing
                 output = self.depth(self.dropout(output))

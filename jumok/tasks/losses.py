@@ -14,6 +14,8 @@ from torch import Tensor, nn
 
 from jumok.native import kernels as native
 from jumok.native import narrow as narrow_native
+from jumok.native.fast_path import on_fast_path
+from jumok.nn.linear import multiplies, multiply
 from jumok.nn.precision import narrow, narrow_weight
 
 # N real target positions · D width · V vocabulary
@@ -79,23 +81,25 @@ class _VocabularyLoss(torch.autograd.Function):
         wanted = learning and any(ctx.needs_input_grad[:4])
         total, plain = features.new_zeros(()), features.new_zeros(())
         if wanted:
-            feature_gradient, weight_gradient = torch.empty_like(features), torch.zeros_like(weight)
+            feature_gradient, weight_gradient = torch.empty_like(features), weight.new_zeros(weight.T.shape)
             bias_gradient = None if bias is None else torch.zeros_like(bias)
         middle, level = weight.mean(dim=0)[:, None], 0.0 if bias is None else bias.mean()  # of the mean logit
         factor = weight if rounded is None else rounded  # what features and gradients are multiplied with
         chunk = CHUNK_ELEMENTS if rounded is None else NARROW_CHUNK_ELEMENTS
+        onednn = rounded is None and on_fast_path() and multiplies(features, weight)
+        times = _by_onednn if onednn else torch.mm
         rows = max(chunk // (vocabulary * CHUNK_STEP), 1) * CHUNK_STEP
         for start in range(0, len(features), rows):
             part, right = features[start : start + rows], targets[start : start + rows, None]
             given = part.to(factor.dtype)
             if wanted and weights is None and native.serves(part) and native.serves(weight):
-                logits = given @ factor.T  # (rows, V), the bias added below
+                logits = times(given, factor.T)  # (rows, V), the bias added below
                 kind = native if rounded is None else narrow_native
                 smoothed, exact = kind.loss_rows(logits, bias, right.contiguous(), smoothing, bias_gradient)
                 total += smoothed
                 plain += exact
-                feature_gradient[start : start + rows] = logits @ factor
-                weight_gradient += logits.T @ given
+                feature_gradient[start : start + rows] = times(logits, factor)
+                weight_gradient += times(given.T, logits)
                 continue
             logits = (given @ factor.T).to(features.dtype)  # (rows, V)
             if bias is not None:
@@ -114,7 +118,7 @@ class _VocabularyLoss(torch.autograd.Function):
                     share *= weights[start : start + rows, None]
                 turned = share.to(factor.dtype)
                 feature_gradient[start : start + rows] = turned @ factor
-                weight_gradient += turned.T @ given
+                weight_gradient += given.T @ turned
                 if bias_gradient is not None:
                     bias_gradient += share.sum(dim=0)
         if wanted:
@@ -126,4 +130,13 @@ class _VocabularyLoss(torch.autograd.Function):
     def backward(ctx: Any, grad_total: Tensor, grad_plain: Tensor) -> tuple[Tensor | None, ...]:
         feature_gradient, weight_gradient, bias_gradient = ctx.saved_tensors
         of_bias = None if bias_gradient is None else bias_gradient * grad_total
-        return feature_gradient * grad_total, weight_gradient * grad_total, None, of_bias, None, None, None, None
+        of_weight = weight_gradient.new_empty(
+            weight_gradient.T.shape
+        )  # (V, D); by chunks it was made turned, which is faster
+        torch.mul(weight_gradient.T, grad_total, out=of_weight)
+        return feature_gradient * grad_total, of_weight, None, of_bias, None, None, None, None
+
+
+def _by_onednn(x: Tensor, y: Tensor) -> Tensor:
+    """Return x y of fp32 numbers."""
+    return multiply(x.contiguous(), y.T, None)

@@ -21,7 +21,7 @@ THRESHOLD, SCALE = 64, 256 / 192
 def numbers():
     torch.manual_seed(4)
     x, gradient = torch.randn(SHAPE).bfloat16(), torch.randn(SHAPE).bfloat16()
-    return x, gradient, random_bytes(x.numel())
+    return x, gradient, random_bytes(7, x.numel())
 
 
 def kept(random):
@@ -57,6 +57,38 @@ def test_gelu(numbers):
     wanted.backward(gradient.float())
     assert_close(narrow.gelu(x).float(), wanted, rtol=2**-8, atol=1e-5)
     assert_close(narrow.gelu_back(x, gradient).float(), wide.grad, rtol=2**-8, atol=1e-5)
+
+
+@pytest.mark.parametrize("added", [True, False])
+def test_layer_norm_for_a_product_and_its_gradient(numbers, added):
+    x, gradient, _ = numbers
+    x, scale, shift = x.float(), 1 + torch.randn(24) / 4, torch.randn(24)
+    normal, *statistics = narrow.normalise_rows(x, scale, shift, 1e-5)
+    wide, *in_fp32 = native.normalise_rows(x, scale, shift, 1e-5)
+    assert_close(normal, wide.bfloat16())
+    assert_close(statistics, in_fp32)
+    beside = torch.randn(SHAPE) if added else None
+    given = [part.clone().requires_grad_() for part in (x, scale, shift)]
+    F.layer_norm(given[0], (24,), *given[1:]).backward(gradient.float())
+    wanted = [part.grad for part in given]
+    if added:
+        wanted[0] = wanted[0] + beside
+    found = narrow.normalise_back(gradient, x, scale, tuple(statistics), beside)
+    assert_close(list(found), wanted, rtol=1e-5, atol=1e-5)
+    found = native.normalise_rows_backward(gradient.float(), x, scale, tuple(statistics), beside)
+    assert_close(list(found), wanted, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("rows", [0, 1, 8, 29])
+def test_sums_of_columns(rows):
+    x = torch.randn(rows, 37).bfloat16()
+    assert_close(narrow.sums(x), x.float().sum(dim=0), rtol=1e-5, atol=1e-5)
+
+
+def test_a_sum_without_dropout(numbers):
+    x, _, _ = numbers
+    base = torch.randn(SHAPE)
+    assert_close(narrow.added(base, x), base + x.float())
 
 
 @pytest.mark.parametrize("bias", [True, False])

@@ -59,3 +59,27 @@ def test_what_is_not_contiguous_is_left_to_torch():
     x = torch.randn(6, 4).t()
     found = Dropout(0.5).train()(x)
     assert ((found == 0) | torch.isclose(found, 2 * x)).all()
+
+
+def test_random_bytes_are_those_of_their_seed_and_each_is_as_likely():
+    count = 100_003
+    first, again, other = (kernels.random_bytes(seed, count) for seed in (5, 5, 5 + (1 << 32)))
+    assert torch.equal(first, again)
+    assert torch.equal(first[:777], kernels.random_bytes(5, 777)), "however many are asked for"
+    assert 0 < (first == other).float().mean() < 0.006  # 1 / 256 by accident
+    assert 0 < (first[1:] == first[:-1]).float().mean() < 0.006
+    for found in (first, other):
+        each = found.bincount(minlength=256)
+        assert int(each.min()) > 290
+        assert int(each.max()) < 490  # 391 on average, with a spread of 20
+
+
+def test_the_gradient_drops_what_was_dropped_though_nothing_of_it_was_kept():
+    x = torch.randn(7, 333, requires_grad=True)
+    sizes = []
+    hooks = torch.autograd.graph.saved_tensors_hooks(lambda kept: sizes.append(kept.nbytes) or kept, lambda kept: kept)
+    with hooks:
+        out = Dropout(0.5).train()(x)
+    out.sum().backward()
+    assert torch.equal(out == 0, x.grad == 0)
+    assert not sizes

@@ -8,10 +8,12 @@ import torch
 import torch.nn.functional as F
 from torch.testing import assert_close
 
+from jumok.native.fast_path import fast_path
 from jumok.nn.attention import SelfAttention
 from jumok.nn.convolution import Conv2d
 from jumok.nn.feedforward import FeedForward
 from jumok.nn.linear import Linear, linear
+from jumok.nn.norms import LayerNorm
 from jumok.nn.precision import narrow, narrow_weight, narrowed, products
 
 
@@ -118,3 +120,21 @@ def test_parts_hand_on_bf16_and_the_sum_with_what_came_in_is_fp32(part, dropout)
         (x + added).square().sum().backward()
     assert x.grad.dtype == torch.float32
     assert all(parameter.grad.dtype == torch.float32 for parameter in layer.parameters())
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+@pytest.mark.parametrize("fast", [True, False])
+def test_a_norm_beside_what_it_was_made_of_has_the_gradient_of_both(precision, fast):
+    torch.manual_seed(2)
+    norm, x = LayerNorm(24), torch.randn(3, 5, 24, requires_grad=True)
+    torch.nn.init.normal_(norm.weight)
+    outward, along = torch.randn(3, 5, 24), torch.randn(3, 5, 24)
+    wanted = torch.autograd.grad((outward * x + along * F.layer_norm(x, (24,), norm.weight)).sum(), (x, norm.weight))
+    with fast_path(when=fast), products(precision):
+        same, normal = norm.beside(x)
+        assert same.equal(x)
+        found = torch.autograd.grad((outward * same + along * normal.float()).sum(), (x, norm.weight))
+        (alone,) = torch.autograd.grad(norm.beside(x)[0].sum(), x)
+    assert alone.equal(torch.ones_like(x)), "the norm was not used"
+    near = {"rtol": 0.02, "atol": 0.04} if precision == "bf16" else {}
+    assert_close(list(found), list(wanted), **near)
