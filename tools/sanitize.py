@@ -25,10 +25,12 @@ COMPILERS = {
 PROCESSORS = {"this processor": "", "any processor": "-DJUMOK_GENERIC"}
 TESTS = (
     "tests/native/test_kernels.py",
+    "tests/native/test_packed.py",
     "tests/native/test_out_of_range.py",
     "tests/nn/test_native_attention.py",
     "tests/nn/test_dropout_native.py",
     "tests/decoding/test_native_search.py",
+    "tests/decoding/test_native_sources.py",
     "tests/decoding/test_native_stack.py",
     "tests/decoding/test_native_step.py",
     "tests/decoding/test_captured_weights.py",

@@ -18,10 +18,12 @@ from torch import Tensor, nn
 
 from jumok.decoding.key_value_cache import KeyValueCache
 from jumok.decoding.native_stack import NativeStack
+from jumok.decoding.native_weights import Named, both, packing
 from jumok.nn.attention import attend
 from jumok.nn.feedforward import FUNCTIONS
-from jumok.nn.linear import multiplies, multiply
+from jumok.nn.linear import multiplies, multiply, narrow_linear
 from jumok.nn.norms import LayerNorm
+from jumok.nn.precision import narrow
 from jumok.nn.transformer import EncoderLayer, EncoderStack, Weighted
 
 # R hypotheses · n new tokens · D width · F features · H heads · d head width
@@ -43,6 +45,8 @@ def lay_out(model: nn.Module) -> None:
 
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     """Return x (…, D) · weight (F, D)ᵀ + bias; one row and a matrix that was laid out are shared among threads."""
+    if narrow():
+        return narrow_linear(x, weight, bias)
     features, width = weight.shape
     rows = x.numel() // width
     if rows >= FEWEST_ROWS and rows * features * width >= SMALLEST and multiplies(x, weight):
@@ -72,7 +76,9 @@ class LeanStack:
         self._owners: list[
             tuple[dict[str, nn.Parameter | None], str, Tensor]
         ] = []  # where each of the weights comes from
+        self.names = [_names(layer) for layer in stack.layers]
         self.weights = [self._weights(layer) for layer in stack.layers]
+        self.final_names = [] if stack.final is None else both(stack.final)
         self.final: tuple[Tensor, Tensor] | None = None
         if stack.final is not None:
             weight, bias = self._parameters(stack.final)
@@ -88,7 +94,8 @@ class LeanStack:
     def of(cls, stack: EncoderStack, known: "LeanStack | None") -> "LeanStack | None":
         """Return the flat form of a stack: the known one while its weights are the stack's; None where it does not fit."""
         if known is not None and known.current:
-            known.native = None  # parameters may have been given other memory
+            if not (known.native and known.native.current):
+                known.native = None  # parameters may have been given other memory
             return known
         return cls(stack) if cls.fits(stack) else None
 
@@ -109,21 +116,15 @@ class LeanStack:
     def _native(self) -> NativeStack | None:
         """Return the layers in C for one new token of every hypothesis, or None where torch must serve."""
         if self.native is None:
-            self.native = NativeStack.serves(self.weights) and NativeStack(
-                self.weights, self.final or (), heads=self.heads, activation=self.activation, pre=self.pre,
+            kind = packing()
+            self.native = (kind is not None and NativeStack.serves(self.weights, kind)) and NativeStack(
+                self.names, self.final_names, kind, heads=self.heads, activation=self.activation, pre=self.pre,
                 scale=self.scale, epsilon=self.epsilon,
             )  # fmt: skip
         return self.native or None
 
     def _weights(self, layer: EncoderLayer) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
-        attention: list[Weighted] = [
-            layer.around_attention.norm,
-            layer.attention.query_key_value,
-            layer.attention.output,
-        ]
-        feedforward: list[Weighted] = []
-        if layer.has_feedforward:
-            feedforward = [layer.around_feedforward.norm, layer.feedforward.expand, layer.feedforward.contract]
+        attention, feedforward = _modules(layer)
         return self._parameters(*attention), self._parameters(*feedforward)
 
     def _parameters(self, *modules: Weighted) -> tuple[Tensor, ...]:
@@ -162,3 +163,22 @@ class LeanStack:
         if self.final is not None:
             x = torch.layer_norm(x, shape, *self.final, epsilon)
         return x
+
+
+def _modules(layer: EncoderLayer) -> tuple[list[Weighted], list[Weighted]]:
+    """Return what a layer's attention is made of, and its feed-forward, where it has one."""
+    attention: list[Weighted] = [
+        layer.around_attention.norm,
+        layer.attention.query_key_value,
+        layer.attention.output,
+    ]
+    feedforward: list[Weighted] = []
+    if layer.has_feedforward:
+        feedforward = [layer.around_feedforward.norm, layer.feedforward.expand, layer.feedforward.contract]
+    return attention, feedforward
+
+
+def _names(layer: EncoderLayer) -> list[Named]:
+    """Return a layer's parameters in the order of decoding.h."""
+    attention, feedforward = _modules(layer)  # C reads no second attention, nor one as the third
+    return [name for module in (*attention, *attention, *(feedforward or attention)) for name in both(module)]

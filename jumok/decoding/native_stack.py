@@ -14,10 +14,13 @@ from torch import Tensor
 
 from jumok.decoding.key_value_cache import KeyValueCache
 from jumok.decoding.native_step import ACTIVATION_ORDER, DecoderArguments, StepArguments
+from jumok.decoding.native_weights import Named, NativeWeights, packing, parameter
 from jumok.native.build import kernels, matrix_product
-from jumok.native.kernels import address, floats
+from jumok.native.kernels import PLAIN, address
 
 # R hypotheses · D width
+
+SELF_IN, FEEDFORWARD_IN = 2, 14  # places of matrices among a layer's parameters, as in decoding.h
 
 PORTION = 16  # hypotheses that are worth a thread
 LARGEST = (
@@ -30,8 +33,9 @@ class NativeStack:
 
     def __init__(
         self,
-        layers: Sequence[tuple[tuple[Tensor, ...], tuple[Tensor, ...]]],
-        final: tuple[Tensor, ...],
+        layers: Sequence[Sequence[Named]],
+        final: Sequence[Named],
+        kind: int,
         *,
         heads: int,
         activation: str,
@@ -39,29 +43,27 @@ class NativeStack:
         scale: float,
         epsilon: float,
     ) -> None:
-        """Take weights as LeanStack has them."""
-        weights: list[Tensor] = []
-        for attention, feedforward in layers:
-            weights += [
-                *attention,
-                *attention,
-                *(feedforward or attention),
-            ]  # C reads no second attention, nor one as the third
-        first, features = layers[0][0], layers[0][1][2].shape[0] if layers[0][1] else 0
-        self.kept = [tensor.untyped_storage() for tensor in (*weights, *final)]
-        self.pointers = (ctypes.c_void_p * len(weights))(*(floats(tensor).value for tensor in weights))
+        """Take parameters of layers in the order of decoding.h, and those of a last norm, where there is one."""
+        self.weights = NativeWeights([*(name for layer in layers for name in layer), *final], kind)
+        self.pointers, first = self.weights.pointers(), [parameter(*name) for name in layers[0]]
+        features = first[FEEDFORWARD_IN].shape[0] if first[FEEDFORWARD_IN] is not first[SELF_IN] else 0
         self.layers, self.spaces = len(layers), dict[int, Tensor]()  # each thread has room of its own to work in
         self.pool: ThreadPoolExecutor | None = None
         self.arguments = DecoderArguments(
             multiply=matrix_product(), layers=len(layers), width=len(first[0]), heads=heads, features=features,
-            activation=ACTIVATION_ORDER.index(activation), pre=pre, crosses=0, scale=scale, epsilon=epsilon,
+            activation=ACTIVATION_ORDER.index(activation), pre=pre, crosses=0, packing=kind, scale=scale, epsilon=epsilon,
             weights=ctypes.addressof(self.pointers),
         )  # fmt: skip
         if final:
-            self.arguments.final_norm, self.arguments.final_shift = map(floats, final)
+            self.arguments.final_norm, self.arguments.final_shift = self.weights.addresses[-2:]
+
+    @property
+    def current(self) -> bool:
+        """Whether the weights are those of today, and how they are read is what the caller wants."""
+        return self.weights.kind == packing() and self.weights.are_current()
 
     @staticmethod
-    def serves(layers: Sequence[tuple[tuple[Tensor, ...], tuple[Tensor, ...]]]) -> bool:
+    def serves(layers: Sequence[tuple[tuple[Tensor, ...], tuple[Tensor, ...]]], kind: int) -> bool:
         """Return whether C can read the weights of these layers, and is the faster."""
         tensors = [tensor for layer in layers for part in layer for tensor in part]
         square = layers[0][0][4].shape[0] == layers[0][0][4].shape[1]  # heads have the model's width among them
@@ -69,7 +71,7 @@ class NativeStack:
             tensor is not None
             and tensor.dtype == torch.float32
             and tensor.device.type == "cpu"
-            and tensor.is_contiguous()
+            and (kind != PLAIN or tensor.is_contiguous())
             and (tensor.numel() <= LARGEST or torch.get_num_threads() == 1)
             for tensor in tensors
         )

@@ -7,20 +7,21 @@ them. It serves plain float32 decoders on a CPU that nobody observes or trains; 
 """
 
 import ctypes
-from collections.abc import Sequence
 from typing import NoReturn
 
 import torch
 from torch import Tensor, nn
 
 from jumok.decoding.key_value_cache import KeyValueCache
+from jumok.decoding.native_weights import Held, Known, Named, NativeWeights, both, packed
 from jumok.decoding.row_buffers import blank
 from jumok.decoding.state import AttendingState
 from jumok.native.build import kernels, matrix_product
-from jumok.native.kernels import floats
+from jumok.native.kernels import address, floats
 from jumok.nn.embeddings import Embedding
 from jumok.nn.masks import shown_keys
 from jumok.nn.norms import LayerNorm
+from jumok.nn.positions import Positions
 from jumok.nn.transformer import DecoderLayer, DecoderStack, Weighted
 
 # R hypotheses · N sentences · H heads · C capacity · d head width · D width · V vocabulary
@@ -36,7 +37,17 @@ class DecoderArguments(ctypes.Structure):
         ("multiply", ctypes.c_void_p),
         *(
             (name, ctypes.c_int)
-            for name in ("layers", "width", "heads", "features", "vocabulary", "activation", "pre", "crosses")
+            for name in (
+                "layers",
+                "width",
+                "heads",
+                "features",
+                "vocabulary",
+                "activation",
+                "pre",
+                "crosses",
+                "packing",
+            )
         ),
         *((name, ctypes.c_int64) for name in ("tokens", "places")),
         *((name, ctypes.c_float) for name in ("scale", "epsilon", "embedding_scale")),
@@ -74,33 +85,72 @@ class StepArguments(ctypes.Structure):
     )
 
 
+class NativeDecoder(Held):
+    """The weights of a decoder as C reads them, and what does not change from search to search."""
+
+    def __init__(self, embed: Embedding, decoder: DecoderStack, project: nn.Linear, kind: int) -> None:
+        first = decoder.layers.first
+        names = [name for layer in decoder.layers for name in layer_parameters(layer)]
+        self.depth = len(names)
+        if decoder.final is not None:
+            names += both(decoder.final)
+        self.weights = NativeWeights([*names, *both(project)], kind, beside=embedding_parameters(embed))
+        self.projection = (project.weight.detach(), project.bias.detach())
+        self.positions, self.table = embed.positions, torch.zeros(0, project.in_features)
+        self.kept = [tensor.untyped_storage() for tensor in (embed.table.weight, *self.projection)]
+        self.pointers, addresses = self.weights.pointers(), self.weights.addresses
+        self.arguments = DecoderArguments(
+            multiply=matrix_product(), layers=len(decoder.layers), width=project.in_features,
+            heads=first.attention.heads, features=first.feedforward.expand.out_features if first.has_feedforward else 0,
+            activation=ACTIVATION_ORDER.index(first.feedforward.kind) if first.has_feedforward else 0,
+            pre=first.around_attention.pre, crosses=1, packing=kind, scale=first.attention.scale,
+            epsilon=first.around_attention.norm.eps, embedding_scale=embed.scale, tokens=len(embed.table.weight),
+            table=floats(embed.table.weight), weights=ctypes.addressof(self.pointers),
+            vocabulary=project.out_features, project=addresses[len(names)], project_bias=addresses[len(names) + 1],
+        )  # fmt: skip
+        if decoder.final is not None:
+            self.arguments.final_norm, self.arguments.final_shift = addresses[self.depth : self.depth + 2]
+        self.size = self.weights.size
+
+    @staticmethod
+    def fits(embed: Embedding, decoder: DecoderStack, project: nn.Linear) -> bool:
+        """Return whether C serves a decoder between an embedding and a projection."""
+        first = decoder.layers.first
+        wrapped, attention = first.around_attention, first.attention
+        width = project.in_features
+        plain = isinstance(wrapped.norm, LayerNorm) and wrapped.residual and not first.has_middle_feedforward
+        square = attention.heads * attention.head_width == width and attention.value_width == attention.head_width
+        if not (plain and square and joins(embed) and matrix_product() and kernels()):
+            return False
+        names = [name for layer in decoder.layers for name in layer_parameters(layer)]
+        return NativeWeights.fit([*names, *both(project), (embed.table, "weight")]) and all(
+            tensor.is_contiguous() for tensor in (project.weight, embed.table.weight)
+        )
+
+    def positions_of(self, longest: int) -> Tensor:
+        """Return the encodings of at least so many positions."""
+        if len(self.table) < longest:
+            self.table = encoded_positions(self.positions, longest, self.arguments.width, before=len(self.table))
+        return self.table
+
+
+_decoders: Known[NativeDecoder] = Known()
+
+
 class NativeStep:
     """The decoder of one search in C: the weights that the model has when it starts, and room to work in.
 
-    Weights that change in place change here too. Memory that is replaced (parameter.data = …) stays alive here, and is
-    left behind at the next start: no request is begun with weights of yesterday.
+    What was taken of the weights stays as it is while the search runs, and is left behind at the next start: no request
+    is begun with weights of yesterday.
     """
 
-    def __init__(self, embed: Embedding, decoder: DecoderStack, project: nn.Linear, weights: Sequence[Tensor]) -> None:
-        """Take the layers' weights as C reads them, too."""
-        first = decoder.layers.first
-        self.layers, self.heads = len(decoder.layers), first.attention.heads
-        self.positions, width = embed.positions, project.in_features
-        self.projection = (project.weight.detach(), project.bias.detach())
-        final = () if decoder.final is None else (decoder.final.weight, decoder.final.bias)
-        self.kept = [tensor.untyped_storage() for tensor in (*weights, *final, embed.table.weight)]
-        self.pointers = (ctypes.c_void_p * len(weights))(*(tensor.data_ptr() for tensor in weights))
-        self.decoder = DecoderArguments(
-            multiply=matrix_product(), layers=self.layers, width=width, heads=self.heads,
-            features=first.feedforward.expand.out_features if first.has_feedforward else 0,
-            activation=ACTIVATION_ORDER.index(first.feedforward.kind) if first.has_feedforward else 0, pre=first.around_attention.pre, crosses=1,
-            scale=first.attention.scale, epsilon=first.around_attention.norm.eps, embedding_scale=embed.scale,
-            tokens=len(embed.table.weight), table=floats(embed.table.weight), weights=ctypes.addressof(self.pointers),
-        )  # fmt: skip
-        if final:
-            self.decoder.final_norm, self.decoder.final_shift = map(floats, final)
-        self.size = sum(tensor.numel() for tensor in (*weights, self.projection[0]))
-        self.table = torch.zeros(0, width)  # encodings of the first positions
+    def __init__(self, shared: NativeDecoder) -> None:
+        self.shared, self.size = shared, shared.size
+        self.decoder = DecoderArguments.from_buffer_copy(shared.arguments)
+        self.layers, self.heads = shared.arguments.layers, shared.arguments.heads
+        self.projection: tuple[Tensor, Tensor] | None = None  # of a shortlist, and how C reads it
+        self.packed: Tensor | None = None
+        self.table = torch.zeros(0)  # encodings of the first positions
         self.space = torch.zeros(0)
         self.mask: Tensor | None = None
         self.source_length = torch.zeros(0, dtype=torch.int64)
@@ -108,26 +158,15 @@ class NativeStep:
     @classmethod
     def of(cls, embed: Embedding, decoder: DecoderStack, project: nn.Linear) -> "NativeStep | None":
         """Return the step of a decoder between an embedding and a projection, or None where C does not serve."""
-        first = decoder.layers.first
-        wrapped, attention = first.around_attention, first.attention
-        width = project.in_features
-        plain = isinstance(wrapped.norm, LayerNorm) and wrapped.residual and not first.has_middle_feedforward
-        square = attention.heads * attention.head_width == width and attention.value_width == attention.head_width
-        added = embed.positions.join == "add" or embed.positions.kind == "none"
-        local = all(
-            type(tensor) is nn.Parameter and tensor.is_contiguous()  # not sharded among processes
-            for tensor in (project.weight, embed.table.weight)
-        )
-        if not (plain and square and added and local and matrix_product() and kernels()):
-            return None
         if torch.is_autocast_enabled("cpu"):  # what is remembered has other numbers then
             return None
-        weights = [tensor for layer in decoder.layers for tensor in _weights(layer)]
-        if not all(
-            tensor.dtype == torch.float32 and tensor.is_cpu for tensor in (*weights, project.weight, embed.table.weight)
-        ):
-            return None
-        return cls(embed, decoder, project, weights)
+
+        def make(kind: int) -> NativeDecoder | None:
+            fits = NativeDecoder.fits(embed, decoder, project)
+            return NativeDecoder(embed, decoder, project, kind) if fits else None
+
+        shared = _decoders.get(decoder, make)
+        return None if shared is None else cls(shared)
 
     def __call__(self, tokens: Tensor, state: AttendingState) -> Tensor:
         """Return logits (R, 1, V) after tokens (R, 1), which the state remembers from now on."""
@@ -145,10 +184,16 @@ class NativeStep:
 
     def describe_projection(self, state: AttendingState) -> int:
         """Let C project onto the whole vocabulary, or onto the state's shortlist; return how many tokens that is."""
-        weight, bias = self.projection if state.projection is None else state.projection
-        self.decoder.project, self.decoder.project_bias = floats(weight), floats(bias)
-        self.decoder.vocabulary = len(bias)
-        return len(bias)
+        if state.projection is not self.projection:
+            self.projection, own = state.projection, self.shared.arguments
+            self.decoder.vocabulary = own.vocabulary
+            self.decoder.project, self.decoder.project_bias = own.project, own.project_bias
+            if state.projection is not None:
+                weight, bias = state.projection
+                self.packed = packed(weight, own.packing)
+                self.decoder.project, self.decoder.project_bias = address(self.packed), floats(bias)
+                self.decoder.vocabulary = len(bias)
+        return int(self.decoder.vocabulary)
 
     def describe(
         self, tokens: Tensor, length: Tensor, sentence: Tensor, state: AttendingState, *, steps: int
@@ -213,17 +258,32 @@ class NativeStep:
 
     def _encode_positions(self, longest: int) -> None:
         """Keep the encodings of at least so many positions, where the model has any."""
-        if self.positions.kind == "none" or len(self.table) >= longest:
+        if self.shared.positions.kind == "none" or len(self.table) >= longest:
             return
-        count = max(longest, 2 * len(self.table), ROOM)
-        count = min(count, self.positions.limit) if self.positions.limit else count
-        encoded = self.positions.encode(torch.arange(count)).float()
-        self.table = encoded.expand(count, self.decoder.width).contiguous()
-        self.decoder.positions, self.decoder.places = floats(self.table), count
+        self.table = self.shared.positions_of(longest)
+        self.decoder.positions, self.decoder.places = floats(self.table), len(self.table)
 
 
-def _weights(layer: DecoderLayer) -> list[Tensor]:
-    """Return a layer's tensors in the order of decoding.c."""
+def joins(embed: Embedding) -> bool:
+    """Return whether C joins tokens and positions as an embedding does."""
+    return embed.positions.join == "add" or embed.positions.kind == "none"
+
+
+def encoded_positions(positions: Positions, longest: int, width: int, *, before: int) -> Tensor:
+    """Return the encodings (P, D) of at least so many positions: twice as many as before, as far as there are any."""
+    count = max(longest, 2 * before, ROOM)
+    count = min(count, positions.limit) if positions.limit else count
+    return positions.encode(torch.arange(count)).detach().float().expand(count, width).contiguous()
+
+
+def embedding_parameters(embed: Embedding) -> list[Named]:
+    """Return what an embedding has learnt: C reads it where it is."""
+    positions = [(embed.positions, "table")] if embed.positions.kind == "learned" else []
+    return [(embed.table, "weight"), *positions]
+
+
+def layer_parameters(layer: DecoderLayer) -> list[Named]:
+    """Return a layer's parameters in the order of decoding.h."""
     parts: list[Weighted] = [
         layer.around_attention.norm, layer.attention.query_key_value, layer.attention.output,
         layer.around_cross.norm, layer.cross.query, layer.cross.output,
@@ -232,4 +292,4 @@ def _weights(layer: DecoderLayer) -> list[Tensor]:
         parts += [layer.around_feedforward.norm, layer.feedforward.expand, layer.feedforward.contract]
     else:
         parts += parts[:3]  # never read by C
-    return [tensor.contiguous() for part in parts for tensor in (part.weight, part.bias)]
+    return [name for part in parts for name in both(part)]

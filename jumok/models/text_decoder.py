@@ -19,6 +19,7 @@ from jumok.decoding.state import AttendingState, SharedMemory
 from jumok.nn.embeddings import Embedding
 from jumok.nn.masks import over_keys
 from jumok.nn.model import BatchT, Decoder, Memory, OpenHypotheses, SearchRequest, SearchResult
+from jumok.nn.precision import NARROW, narrow
 from jumok.nn.transformer import DecoderStack, LayerOptions
 
 # B batch · R hypotheses · n new tokens · S source · T target · D width · V vocabulary · K tokens of a shortlist
@@ -68,18 +69,26 @@ class TextDecoder(Decoder[BatchT, AttendingState]):
     def start(self, memory: Memory) -> AttendingState:
         """Return the state of one empty hypothesis for each sentence."""
         sentences = len(memory.mask)
-        parts = [part for pair in self.decoder.remember(self.attended(memory)) for part in pair]
+        native = NativeStep.of(self.embed_target, self.decoder, self.project)
+        parts = list(memory.remembered)
+        if not parts:
+            parts = [part for pair in self.decoder.remember(self.attended(memory)) for part in pair]
+        if narrow():  # C attends in fp32, torch's layers in what products write
+            parts = [part.float() if native is not None else part.to(NARROW) for part in parts]
         return AttendingState(
             KeyValueCache(sentences, len(self.decoder.layers)),
             SharedMemory(parts, memory.mask, torch.arange(sentences)),
-            NativeStep.of(self.embed_target, self.decoder, self.project),
+            native,
         )
 
     def extend(self, tokens: Tensor, state: AttendingState) -> tuple[Tensor, AttendingState]:
         """Write tokens (R, n) to the hypotheses; return the next tokens' logits (R, n, V) and the new state."""
         tokens = tokens.to(state.memory.mask.device)
-        if state.native is not None and tokens.shape[1] == 1 and not self.watched:
-            return state.native(tokens, state), state
+        if state.native is not None and not self.watched:
+            if tokens.shape[1] == 1:
+                return state.native(tokens, state), state
+            if narrow():  # torch's layers would remember bf16, which C does not read
+                return torch.cat([state.native(token, state) for token in torch.split(tokens, 1, dim=1)], dim=1), state
         cache = state.cache
         first = cache.longest if cache.even else cache.lengths.to(tokens.device)
         features = self.decoder(

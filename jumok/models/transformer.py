@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from jumok.config import PairModelConfig, check_multiple
 from jumok.decoding.lean import LeanStack
+from jumok.decoding.native_sources import NativeSources
 from jumok.errors import ConfigError
 from jumok.models.text_decoder import TextDecoder
 from jumok.nn.batch import PairBatch
@@ -139,8 +140,13 @@ class Transformer(TextDecoder[PairBatch]):
 
     def encode(self, inputs: PairBatch) -> Memory:
         """Read the source once."""
-        mask, embedded = inputs.source_mask, self.embed_source(inputs.source)
-        if self.config.cross_attention == "last" and not self.watched:
+        mask, plain = inputs.source_mask, self.config.cross_attention == "last" and not self.watched
+        sources = NativeSources.of(self.embed_source, self.encoder, self.decoder) if plain else None
+        memory = None if sources is None else sources(inputs.source, mask)
+        if memory is not None:
+            return memory
+        embedded = self.embed_source(inputs.source)
+        if plain:
             self.lean = LeanStack.of(self.encoder, self.lean)
             if self.lean is not None:
                 return Memory(self.lean(embedded, mask=over_keys(mask)), mask)

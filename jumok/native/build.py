@@ -82,7 +82,7 @@ def _loaded(path: Path) -> ctypes.CDLL:
         library = ctypes.CDLL(str(path))
     except OSError as error:
         raise BuildError(f"its library cannot be loaded: {_plain(str(error)).removeprefix(f'{path}: ')}") from None
-    for name in ("work_space", "attention_space", "narrow_attention_space"):
+    for name in ("work_space", "source_space", "packed_size", "attention_space", "narrow_attention_space"):
         getattr(library, name).restype = ctypes.c_int64
     library.instructions.restype = ctypes.c_char_p
     return library

@@ -9,16 +9,9 @@
 
 #include "decoding.h"
 
-/* A layer's arrays, in the order of native_step.py. */
-enum {
-    SELF_NORM, SELF_SHIFT, SELF_IN, SELF_IN_BIAS, SELF_OUT, SELF_OUT_BIAS,
-    CROSS_NORM, CROSS_SHIFT, CROSS_IN, CROSS_IN_BIAS, CROSS_OUT, CROSS_OUT_BIAS,
-    FEEDFORWARD_NORM, FEEDFORWARD_SHIFT, FEEDFORWARD_IN, FEEDFORWARD_IN_BIAS, FEEDFORWARD_OUT, FEEDFORWARD_OUT_BIAS,
-    WEIGHTS
-};
 enum { RELU, GELU, GELU_TANH, SILU };
 
-static void normalise(const float *x, int rows, int width, const float *scale, const float *shift, float epsilon,
+void normalise(const float *x, int rows, int width, const float *scale, const float *shift, float epsilon,
                       float *out) {
     float mean;
     for (int64_t row = 0; row < rows; row++) normalise_row(x + row * width, width, scale, shift, epsilon, out + row * width, &mean);
@@ -64,7 +57,7 @@ static inline __attribute__((always_inline)) void attend_to(
 }
 
 /* The compiler unrolls loops of a known width and keeps their sums in registers: the common widths are spelt out. */
-static void attend(const float *query, const float *keys, const float *values, int64_t count, int64_t place, int width,
+void attend(const float *query, const float *keys, const float *values, int64_t count, int64_t place, int width,
                    float scale, float *scores, float *restrict out) {
     float kept[64]; /* the compiler cannot know that out overlaps nothing: it would store every sum at once */
     switch (width) {
@@ -116,6 +109,16 @@ static void activate(float *x, int64_t count, int kind) {
     }
 }
 
+/* x (rows, width) and what a layer's feed-forward makes of it, where it has one. */
+void feed_forward(const struct decoder *d, const float *const *w, float *x, int rows, float *normed, float *inner, void *room) {
+    if (!d->features) return;
+    if (d->pre) normalise(x, rows, d->width, w[FEEDFORWARD_NORM], w[FEEDFORWARD_SHIFT], d->epsilon, normed);
+    linear(d, d->pre ? normed : x, rows, d->width, w[FEEDFORWARD_IN], w[FEEDFORWARD_IN_BIAS], d->features, inner, 0, room);
+    activate(inner, (int64_t)rows * d->features, d->activation);
+    linear(d, inner, rows, d->features, w[FEEDFORWARD_OUT], w[FEEDFORWARD_OUT_BIAS], d->width, x, 1, room);
+    if (!d->pre) normalise(x, rows, d->width, w[FEEDFORWARD_NORM], w[FEEDFORWARD_SHIFT], d->epsilon, x);
+}
+
 /* Whether all that a step's indices point to is there. */
 static int in_range(const struct decoder *d, const struct step *s) {
     for (int64_t row = 0; row < s->hypotheses; row++) {
@@ -134,13 +137,14 @@ static int in_range(const struct decoder *d, const struct step *s) {
 /* Returns the floats that a step of some hypotheses needs, none of which attends to more than longest positions. */
 int64_t work_space(const struct decoder *d, int hypotheses, int64_t longest) {
     int64_t wide = 3 * d->width > d->features ? 3 * d->width : d->features;
-    return (int64_t)hypotheses * (3 * d->width + wide) + longest + 8;
+    return (int64_t)hypotheses * (3 * d->width + 2 * wide) + longest + 8;
 }
 
 const float *decode_layers(const struct decoder *d, const struct step *s) {
     const int rows = s->hypotheses, width = d->width, head = width / d->heads;
     float *x = s->space, *normed = x + (int64_t)rows * width, *mixed = normed + (int64_t)rows * width;
-    float *inner = mixed + (int64_t)rows * width, *scores = inner + (int64_t)rows * (3 * width > d->features ? 3 * width : d->features);
+    const int64_t wide = (int64_t)rows * (3 * width > d->features ? 3 * width : d->features);
+    float *inner = mixed + (int64_t)rows * width, *room = inner + wide, *scores = room + wide;
 
     if (!in_range(d, s)) return NULL;
     if (s->embedded) memcpy(x, s->embedded, (int64_t)rows * width * sizeof(float));
@@ -157,31 +161,26 @@ const float *decode_layers(const struct decoder *d, const struct step *s) {
         const float *given = d->pre ? normed : x;
 
         if (d->pre) normalise(x, rows, width, w[SELF_NORM], w[SELF_SHIFT], d->epsilon, normed);
-        linear(d->multiply, given, rows, width, w[SELF_IN], w[SELF_IN_BIAS], 3 * width, inner, 0);
+        linear(d, given, rows, width, w[SELF_IN], w[SELF_IN_BIAS], 3 * width, inner, 0, room);
         attend_to_cache(inner, rows, d->heads, head, remembered[KEYS], remembered[VALUES], s->row, s->head, s->length, d->scale,
                         scores, mixed);
-        linear(d->multiply, mixed, rows, width, w[SELF_OUT], w[SELF_OUT_BIAS], width, x, 1);
+        linear(d, mixed, rows, width, w[SELF_OUT], w[SELF_OUT_BIAS], width, x, 1, room);
         if (!d->pre) normalise(x, rows, width, w[SELF_NORM], w[SELF_SHIFT], d->epsilon, x);
 
         if (d->crosses) {
             if (d->pre) normalise(x, rows, width, w[CROSS_NORM], w[CROSS_SHIFT], d->epsilon, normed);
-            linear(d->multiply, given, rows, width, w[CROSS_IN], w[CROSS_IN_BIAS], width, inner, 0);
+            linear(d, given, rows, width, w[CROSS_IN], w[CROSS_IN_BIAS], width, inner, 0, room);
             for (int64_t row = 0; row < rows; row++)
                 for (int h = 0; h < d->heads; h++) {
                     int64_t sentence = s->sentence[row / s->group], from = sentence * s->memory_row + h * s->memory_head;
                     attend(inner + row * width + h * head, remembered[MEMORY_KEYS] + from, remembered[MEMORY_VALUES] + from,
                            s->source_length[sentence], s->memory_place, head, d->scale, scores, mixed + row * width + h * head);
                 }
-            linear(d->multiply, mixed, rows, width, w[CROSS_OUT], w[CROSS_OUT_BIAS], width, x, 1);
+            linear(d, mixed, rows, width, w[CROSS_OUT], w[CROSS_OUT_BIAS], width, x, 1, room);
             if (!d->pre) normalise(x, rows, width, w[CROSS_NORM], w[CROSS_SHIFT], d->epsilon, x);
         }
 
-        if (!d->features) continue;
-        if (d->pre) normalise(x, rows, width, w[FEEDFORWARD_NORM], w[FEEDFORWARD_SHIFT], d->epsilon, normed);
-        linear(d->multiply, given, rows, width, w[FEEDFORWARD_IN], w[FEEDFORWARD_IN_BIAS], d->features, inner, 0);
-        activate(inner, (int64_t)rows * d->features, d->activation);
-        linear(d->multiply, inner, rows, d->features, w[FEEDFORWARD_OUT], w[FEEDFORWARD_OUT_BIAS], width, x, 1);
-        if (!d->pre) normalise(x, rows, width, w[FEEDFORWARD_NORM], w[FEEDFORWARD_SHIFT], d->epsilon, x);
+        feed_forward(d, w, x, rows, normed, inner, room);
     }
     if (d->final_norm) normalise(x, rows, width, d->final_norm, d->final_shift, d->epsilon, x);
     return x;
@@ -190,7 +189,7 @@ const float *decode_layers(const struct decoder *d, const struct step *s) {
 int decode_step(const struct decoder *d, const struct step *s) {
     const float *features = decode_layers(d, s);
     if (!features) return 1;
-    linear(d->multiply, features, s->hypotheses, d->width, d->project, d->project_bias, d->vocabulary, s->logits, 0);
+    linear(d, features, s->hypotheses, d->width, d->project, d->project_bias, d->vocabulary, s->logits, 0, s->space + (int64_t)s->hypotheses * d->width);
     return 0;
 }
 

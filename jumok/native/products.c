@@ -131,22 +131,8 @@ static void many_rows(const float *x, int rows, int inside, const float *weight,
 
 #endif
 
-void portion(product multiply, const float *x, int rows, int inside, const float *weight, int outside, float *out) {
-    if (rows <= FEW) {
-        few_rows(x, rows, inside, weight, NULL, outside, out, 0);
-        return;
-    }
-#if HAS_AVX512
-    (void)multiply;
-    many_rows(x, rows, inside, weight, NULL, outside, out, 0);
-#else
-    const float one = 1.0f, none = 0.0f;
-    multiply("T", "N", &outside, &rows, &inside, &one, weight, &inside, x, &inside, &none, out, &outside);
-#endif
-}
-
-void linear(product multiply, const float *x, int rows, int inside, const float *weight, const float *bias, int outside, float *out,
-            int add) {
+static void plain(product multiply, const float *x, int rows, int inside, const float *weight, const float *bias, int outside, float *out,
+                  int add) {
     if (rows <= FEW) {
         few_rows(x, rows, inside, weight, bias, outside, out, add);
         return;
@@ -158,17 +144,29 @@ void linear(product multiply, const float *x, int rows, int inside, const float 
     const float one = 1.0f;
     for (int first = 0; first < outside; first += PORTION) {
         int count = outside - first < PORTION ? outside - first : PORTION;
-        const float *more = bias + first;
         for (int64_t row = 0; row < rows; row++) {
             float *into = out + row * outside + first;
-            if (add) {
-                #pragma omp simd
-                for (int i = 0; i < count; i++) into[i] += more[i];
-            } else
-                memcpy(into, more, count * sizeof(float));
+            for (int i = 0; i < count; i++) into[i] = (add ? into[i] : 0.0f) + (bias ? bias[first + i] : 0.0f);
         }
         multiply("T", "N", &count, &rows, &inside, &one, weight + (int64_t)first * inside, &inside, x, &inside, &one,
                  out + first, &outside);
     }
 #endif
+}
+
+void portion(const struct decoder *d, const void *x, int rows, int first, int count, float *out) {
+    const int64_t inside = d->packing == PACKED_NARROW ? d->width + (d->width & 1) : d->width;
+    const char *weight = (const char *)d->project + first * inside * (d->packing == PACKED_NARROW ? sizeof(uint16_t) : sizeof(float));
+    if (d->packing)
+        multiply_packed(d->packing, x, rows, d->width, weight, NULL, count, out, 0);
+    else
+        plain(d->multiply, x, rows, d->width, (const float *)weight, NULL, count, out, 0);
+}
+
+void linear(const struct decoder *d, const float *x, int rows, int inside, const float *weight, const float *bias, int outside, float *out,
+            int add, void *room) {
+    if (d->packing)
+        multiply_packed(d->packing, prepared(d->packing, x, rows, inside, room), rows, inside, weight, bias, outside, out, add);
+    else
+        plain(d->multiply, x, rows, inside, weight, bias, outside, out, add);
 }

@@ -190,10 +190,11 @@ static void leave(const struct search *q, int sentence) {
 static void rank_all(const struct search *q, const float *features) {
     const struct decoder *d = q->decoder;
     const int rows = q->step->hypotheses;
+    const void *x = prepared(d->packing, features, rows, d->width, q->step->space + (int64_t)rows * d->width); /* behind the features */
     for (int row = 0; row < rows; row++) rank_nothing(q->rankings + row);
     for (int first = 0; first < d->vocabulary; first += PORTION) {
         const int here = d->vocabulary - first < PORTION ? d->vocabulary - first : PORTION;
-        portion(d->multiply, features, rows, d->width, d->project + (int64_t)first * d->width, here, q->logits);
+        portion(d, x, rows, first, here, q->logits);
         for (int row = 0; row < rows; row++)
             rank(q->rankings + row, q->ranked, q->logits + (int64_t)row * here, first, here, d->project_bias + first, q->request->never,
                  q->request->never_count);

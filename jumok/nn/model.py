@@ -187,6 +187,7 @@ class Memory:
     mask: Tensor  # (B, S), True = may look
     layers: tuple[Tensor, ...] = ()  # each layer's states, for decoders that look at equal depth
     grid: tuple[int, int] | None = None  # rows and columns, where S are the cells of an image
+    remembered: tuple[Tensor, ...] = ()  # each decoder layer's keys, then its values (B, H, S, d), where they are known
 
 
 class DecoderState(Protocol):

@@ -13,6 +13,8 @@ from typing import Any, ClassVar, Generic, Literal, Self, TypeVar
 from jumok.config import DecodingConfig, Split
 from jumok.errors import ConfigError
 from jumok.nn.model import Model
+from jumok.nn.precision import Precision
+from jumok.predictors.answering import Answering
 from jumok.predictors.explaining import Look
 from jumok.predictors.explanation import Explanation
 from jumok.runs.run import Run
@@ -65,6 +67,7 @@ class Predictor(ABC, Generic[TaskT, ModelT, StoreT]):
 
     def __init__(self, run: Run, task: TaskT) -> None:
         self.run, self.task = run, task
+        self.answering = Answering()
         self.load_again: Callable[[], Self] | None = None  # from its folder, as runs/loading.py loaded it
 
     def __reduce__(self) -> tuple[Callable[[], Self], tuple[()]]:
@@ -98,6 +101,10 @@ class Predictor(ABC, Generic[TaskT, ModelT, StoreT]):
         """The recipe's own way to decode."""
         return self.run.recipe.decoding
 
+    def choose_precision(self, precision: Precision) -> None:
+        """Choose the precision of the products that answers are made of."""
+        self.answering = Answering(precision)
+
     def choose_language(self, to: str) -> None:
         """Choose the target language that is meant where a call names none."""
         raise ConfigError(f"--to {to} is for translation; {self.run.folder} is a run of {self.run.recipe.task}")
@@ -117,10 +124,11 @@ class Predictor(ABC, Generic[TaskT, ModelT, StoreT]):
     ) -> dict[str, Scores]:
         """Return the scores of each corpus of a split, or of files of one's own, by label."""
         stores = self.stores(split, source=source, target=target)
-        return {
-            label: self.score(store, options or self.options, partial(_tell, progress, label, len(store)))
-            for label, store in stores.items()
-        }
+        with self.answering():
+            return {
+                label: self.score(store, options or self.options, partial(_tell, progress, label, len(store)))
+                for label, store in stores.items()
+            }
 
     def stores(self, split: str, *, source: Path | None = None, target: Path | None = None) -> dict[str, StoreT]:
         """Return the data of each corpus of a split, or of files of one's own, by label."""

@@ -139,7 +139,8 @@ class CaptionWriter(ModelPredictor[ImageCaptioning, CaptionDecoder[Any], Caption
         def answer(places: Sequence[int], told: Callable[[int], None] | None) -> list[list[Answer]]:
             return self.task.answer(self.model, seen(places), options=options, progress=told)
 
-        return answer_all(answer, [1] * count, model=self.model, options=options, progress=progress)
+        with self.answering():
+            return answer_all(answer, [1] * count, model=self.model, options=options, progress=progress)
 
     def captions(
         self,

@@ -107,7 +107,7 @@ class Drawer(ModelPredictor[TextToImage, DrawingDecoder[Any], CaptionStore]):
                 watch(number, first, codes)
 
         rows = min(len(texts) * options.n_best, options.batch_size)
-        with one_thread_for(rows if options.guidance == 1.0 else 2 * rows, self.model):
+        with one_thread_for(rows if options.guidance == 1.0 else 2 * rows, self.model), self.answering():
             found = self.task.draw(
                 self.model,
                 ids,

@@ -13,6 +13,7 @@ from jumok.decoding.engine import stream
 from jumok.decoding.requests import Request
 from jumok.nn.batch import PairBatch
 from jumok.nn.model import Decoder
+from jumok.predictors.answering import Answering
 from jumok.predictors.searching import answer_all
 from jumok.tasks.pairs import Ids
 from jumok.tasks.translation import Translation
@@ -70,6 +71,7 @@ class JumokEngine(TranslationEngine):
 
     def __init__(self, task: Translation, model: PairDecoder) -> None:
         self.task, self._model = task, model
+        self.answering = Answering()
 
     @property
     def model(self) -> PairDecoder:
@@ -102,7 +104,8 @@ class JumokEngine(TranslationEngine):
             return self.task.answer(self.model, chosen, options=options, prefixes=own, progress=told)
 
         lengths = [len(ids) for ids in sources]
-        return answer_all(answer, lengths, model=self.model, options=options, progress=progress)
+        with self.answering():
+            return answer_all(answer, lengths, model=self.model, options=options, progress=progress)
 
     def stream(self, source: Ids, *, options: DecodingConfig, prefix: Sequence[int] = ()) -> Iterator[int]:
         """Yield the ids of one translation as they are chosen."""
@@ -114,7 +117,7 @@ class JumokEngine(TranslationEngine):
             options=options,
             marks=MARKS,
         )
-        return (token for token, _ in tokens)
+        return (token for token, _ in self.answering.each(tokens))
 
     def mean_loss(self, store: PairStore) -> float:
         """Return the mean −log p of a store's target tokens."""

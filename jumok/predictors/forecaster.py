@@ -81,7 +81,7 @@ class SeriesForecaster(ModelPredictor[Forecasting, SeriesReader, Windows]):
         at_once = roller.at_once(steps, len(levels))
         for first in range(0, len(starts), at_once):
             some = starts[first : first + at_once]
-            with one_thread_for(len(some) * len(data.targets), self.model):
+            with one_thread_for(len(some) * len(data.targets), self.model), self.answering():
                 rolled = roller.forecast(
                     np.stack([history_of(given, data, start) for start in some]),
                     np.stack([start.known for start in some]),

@@ -88,7 +88,7 @@ class ImageClassifier(Classifier[ImageClassification, ImageReader, LabelledImage
                     warn(Notice(None, str(error)))
                     some.append(None)
             good = [pixels for pixels in some if pixels is not None]
-            with one_thread_for(len(good), self.model):
+            with one_thread_for(len(good), self.model), self.answering():
                 found = iter(self.task.read(self.model, np.stack(good)).softmax(dim=1).tolist() if good else [])
             for pixels in some:
                 yield None if pixels is None else ranked_verdict(self.task.labels, next(found))

@@ -91,7 +91,7 @@ class TextClassifier(Classifier[TextClassification, Model[LabelBatch], LabelStor
         verdicts: list[Verdict] = []
         for first in range(0, len(pairs), AT_ONCE):
             rows = self.read(pairs[first : first + AT_ONCE], first=first + 1, warn=warn)
-            with one_thread_for(len(rows), self.model):
+            with one_thread_for(len(rows), self.model), self.answering():
                 found = self._logits(pad_rows([(row.ids, row.second) for row in rows])).softmax(dim=1).tolist()
             verdicts += [ranked_verdict(self.task.labels, row) for row in found]
             progress(len(rows))

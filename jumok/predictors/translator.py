@@ -16,6 +16,7 @@ from jumok.data.text.pair_store import PairStore
 from jumok.data.text.sources import tidy
 from jumok.errors import ConfigError, DataError
 from jumok.evaluation.text import score_by_length, score_texts, tokenization
+from jumok.nn.precision import Precision
 from jumok.nn.threads import one_thread
 from jumok.predictors.base import Advance, Notice, Predictor, Warn, ignore_notice
 from jumok.predictors.cutting import longest_beginning
@@ -65,6 +66,12 @@ class Translator(Predictor[Translation, PairDecoder, PairStore]):
         """The most source tokens the model was made for, end token included."""
         limit, trained = self.engine.limit, self.task.data.max_length
         return min(limit, trained) if limit else trained
+
+    def choose_precision(self, precision: Precision) -> None:
+        """Choose the precision of the products that answers are made of."""
+        super().choose_precision(precision)
+        if isinstance(self.engine, JumokEngine):
+            self.engine.answering = self.answering
 
     def choose_language(self, to: str) -> None:
         """Choose the target language that is meant where a call names none."""

@@ -281,7 +281,7 @@ class Writer(TextPredictor[LanguageModeling, TextDecoder]):
                 marks=Marks(line[0], END, PAD, writes_start=True),  # it may be any token of the text
             )
             count = 0
-            for number, (token, _) in enumerate(tokens):
+            for number, (token, _) in enumerate(self.answering.each(tokens)):
                 if number >= given:
                     count += 1
                     line.append(token)

@@ -9,12 +9,13 @@ import torch
 from torch.testing import assert_close
 
 from jumok.config import DecodingConfig
-from jumok.decoding import Marks, Request, Search, generate
+from jumok.decoding import Marks, Request, Search, generate, native_weights
 from jumok.decoding.lean import LeanStack
 from jumok.decoding.native_step import NativeStep
 from jumok.models.gpt import GPT, GPTConfig
 from jumok.models.transformer import Transformer, TransformerConfig
 from jumok.nn.batch import PairBatch, TextBatch
+from jumok.nn.precision import answering
 from jumok.training.workers import shared_like
 
 PAD, START, END = 0, 2, 3
@@ -66,7 +67,7 @@ def test_a_model_that_was_just_made_holds_modules_and_numbers_alone(kind):
     assert model.lean is None
     assert not [value for value in vars(model).values() if isinstance(value, LeanStack | NativeStep)]
     write(model)
-    assert isinstance(model.lean, LeanStack)
+    assert not [value for value in vars(model).values() if isinstance(value, NativeStep)]
 
 
 @pytest.mark.parametrize("again", [copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model))])
@@ -139,12 +140,41 @@ def test_weights_that_are_swapped_while_a_search_runs(beam):
     assert all(torch.isnan(each).all() for each in filler)
 
 
-def test_the_flat_stack_is_made_once(kind):
-    model = make(kind)
+def test_the_flat_stack_is_made_once():
+    model = make("gpt")
     write(model)
     lean = model.lean
+    assert isinstance(lean, LeanStack)
     write(model)
     assert model.lean is lean
+
+
+def test_weights_are_packed_once_and_again_after_they_changed(monkeypatch):
+    taken, packed = [], native_weights.packed
+    monkeypatch.setattr(native_weights, "packed", lambda weight, kind: taken.append(weight) or packed(weight, kind))
+    model = make("transformer")
+    plain = write(model)
+    with answering("fp32", {}):
+        agree(write(model), plain)
+        count = len(taken)
+        agree(write(model), plain)
+        assert len(taken) == count
+        with torch.no_grad():
+            model.decoder.layers[0].cross.query.weight.mul_(-1.0)
+        assert write(model) != plain
+        assert native_weights.kernels() is None or len(taken) > count
+
+
+def test_weights_that_learn_are_read_where_they_are():
+    """The fused step of Adam is not counted by torch."""
+    model = make("transformer")
+    before = write(model)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.5, fused=True)
+    for parameter in model.parameters():
+        parameter.grad = torch.ones_like(parameter)
+    optimizer.step()
+    agree(write(model), write(copy.deepcopy(model)))
+    assert write(model) != before
 
 
 @pytest.mark.filterwarnings("ignore:FSDP2-wrapped module")  # advice about in-place operations on its output

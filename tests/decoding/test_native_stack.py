@@ -8,6 +8,7 @@ from jumok.decoding.key_value_cache import KeyValueCache
 from jumok.decoding.lean import LeanStack
 from jumok.decoding.native_stack import NativeStack
 from jumok.native.build import kernels, matrix_product
+from jumok.native.kernels import PLAIN
 from jumok.nn.transformer import EncoderStack, LayerOptions
 
 pytestmark = pytest.mark.skipif(
@@ -105,5 +106,5 @@ def test_what_c_cannot_read_torch_does():
         lean = LeanStack(
             change(EncoderStack(LayerOptions(norm_position="pre", **SIZES), LAYERS, kind="decoder").eval())
         )
-        assert not NativeStack.serves(lean.weights)
-    assert not NativeStack.serves(make(head_width=7).weights)
+        assert not NativeStack.serves(lean.weights, PLAIN)
+    assert not NativeStack.serves(make(head_width=7).weights, PLAIN)

@@ -19,6 +19,8 @@ SMALL = """
 int work_space(void) { return 1; }
 int attention_space(void) { return 1; }
 int narrow_attention_space(void) { return 1; }
+int source_space(void) { return 1; }
+int packed_size(void) { return 1; }
 const char *instructions(void) { return "a test"; }
 """
 

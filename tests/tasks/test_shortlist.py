@@ -91,7 +91,7 @@ def search(task_and_model, monkeypatch, tokens, **options):
 @pytest.mark.parametrize("native", [True, False])
 def test_a_shortlist_of_everything_changes_nothing(task_and_model, monkeypatch, options, native):
     if not native:
-        monkeypatch.setattr("jumok.decoding.native_step.kernels", lambda: None)
+        monkeypatch.setattr("jumok.decoding.native_weights.kernels", lambda: None)
         monkeypatch.setattr("jumok.native.kernels.kernels", lambda: None)
     everything = list(range(len(task_and_model[0].target_tokenizer)))
     plain = search(task_and_model, monkeypatch, lambda ids: everything, **options)
