@@ -158,7 +158,7 @@ class Trainer:
         changes = {**run.settings, "precision": run.precision, "seed": run.seed}
         settings = [part for key, value in changes.items() for part in ("--set", f"training.{key}={value}")]
         self.call(run, ["train", run.recipe, "--out", str(folder), "--resume", *named, *settings])
-        scored = json.loads(self.call(run, ["evaluate", str(folder), "--json", *named]))
+        scored = json.loads(self.call(run, ["evaluate", str(folder), "--json", "--precision", "fp32", *named]))
         keep(run, run.rows(self.given.runs), next(iter(scored.values())), floor(run, folder, data, scored))
 
     def data(self, run: Run) -> Path | None:

@@ -122,7 +122,7 @@ def save(results: Sequence[Result], *, out: Path, png: Path) -> str:
             "",
             *table(rows),
             "",
-            "Val scores of each run's best step, by `jumok evaluate`; the spread is the most less the least.",
+            "Val scores of each run's best step, by `jumok evaluate --precision fp32`; the spread is the most less the least.",
             "",
         ]
     )

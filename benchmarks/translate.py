@@ -1,6 +1,6 @@
 """Translate a file with one engine, timed: python translate.py JOB.json
 
-how = jumok          the run itself, as `jumok translate` uses it
+how = jumok          the run itself, as `jumok translate` uses it; in fp32 or bf16
       jumok-int8     the same with --int8
       ctranslate2    its export, at CTranslate2's best setting: a worker per thread, 32 sentences at a time; in fp32 or int8
       transformers   its export, through Hugging Face's generate, 32 sentences of like length at a time
@@ -35,7 +35,8 @@ def jumok(job: dict[str, Any]) -> tuple[Any, Translate]:
     from jumok.config import DecodingConfig
     from jumok.predictors.translator import Translator
 
-    translator = jumok.load(job["run"], int8=job["how"] == "jumok-int8")
+    int8 = job["how"] == "jumok-int8"
+    translator = jumok.load(job["run"], int8=int8, precision="auto" if int8 else job["precision"])
     assert isinstance(translator, Translator)
     options = DecodingConfig(beam=job["beam"], workers=1 if job["single"] else job["threads"])
 

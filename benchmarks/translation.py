@@ -25,8 +25,8 @@ from jumok.predictors.translator import Translator
 PEERS = {"CTranslate2": "ctranslate2", "transformers": "transformers", "OpenNMT-py": "opennmt"}
 INT8 = f"{OURS} --int8"  # no peer: asked for by name
 ENGINES = {OURS: "jumok", **PEERS, INT8: "jumok-int8"}
-KINDS = ("fp32", "int8")
-OTHERS = {"CTranslate2": ("fp32", "int8"), INT8: ("int8",)}  # the rest has fp32
+KINDS = ("fp32", "bf16", "int8")
+MORE = {OURS: ("fp32", "bf16"), "CTranslate2": ("fp32", "int8"), INT8: ("int8",)}  # the rest has fp32
 SINGLE = 200  # sentences that are translated one by one
 
 
@@ -76,7 +76,7 @@ def main() -> None:
             for way in given.ways
             for engine, how in ENGINES.items()
             if engine in given.engines
-            for precision in OTHERS.get(engine, ("fp32",))
+            for precision in MORE.get(engine, ("fp32",))
             if precision in given.precisions
         ]
         records: list[Record] = []

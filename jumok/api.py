@@ -262,6 +262,7 @@ def load(
     device: str = "auto",
     engine: str = "",
     int8: bool = False,
+    precision: str = "auto",
 ) -> "Translator": ...
 
 
@@ -274,6 +275,7 @@ def load(
     device: str = "auto",
     engine: str = "",
     int8: bool = False,
+    precision: str = "auto",
 ) -> "CaptionWriter": ...
 
 
@@ -286,6 +288,7 @@ def load(
     device: str = "auto",
     engine: str = "",
     int8: bool = False,
+    precision: str = "auto",
 ) -> "Drawer": ...
 
 
@@ -299,6 +302,7 @@ def load(
     device: str = "auto",
     engine: str = "",
     int8: bool = False,
+    precision: str = "auto",
 ) -> "PredictorT": ...
 
 
@@ -311,6 +315,7 @@ def load(
     device: str = "auto",
     engine: str = "",
     int8: bool = False,
+    precision: str = "auto",
 ) -> "AnyPredictor": ...
 
 
@@ -323,19 +328,21 @@ def load(
     device: str = "auto",
     engine: str = "",
     int8: bool = False,
+    precision: str = "auto",
 ) -> "AnyPredictor":
     """Return the model of a run, or a shipped one by its name, with the best weights unless another checkpoint is named.
 
     kind says what the run is to be (jumok.Translator, Writer, Filler, TextClassifier, …), for editors and
     type checkers; a run of another kind is refused. to is the target language of a translator that has several, where a
     call names none. engine is 'jumok' or 'ctranslate2', by default what the folder was made for; int8 takes weights of
-    8 bits, for which it needs CTranslate2. A run is exported to it at the first use, into its own folder. Nothing global
-    is changed: no seed, no thread count.
+    8 bits, for which it needs CTranslate2. A run is exported to it at the first use, into its own folder. precision is
+    that of jumok's own products: 'fp32', 'bf16', or by default what the model and the processor do well. Nothing global is
+    changed: no seed, no thread count.
     """
     from jumok.predictors.base import Predictor
     from jumok.runs.loading import LoadOptions
 
-    options = LoadOptions(to, checkpoint, device, engine, int8)
+    options = LoadOptions(to, checkpoint, device, engine, int8, precision)
     return load_for(kind or Predictor, run, options, otherwise="load it as {kind}, or without a kind")
 
 

@@ -56,6 +56,14 @@ def short_measurements() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(autouse=True, scope="session")
+def answers_in_fp32() -> Iterator[None]:
+    """Answer in fp32 where nobody asks for anything else, as on a processor without products in bf16."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("jumok.training.precision.ANSWERS_AS_WELL", frozenset())
+        yield
+
+
 @pytest.fixture
 def umask() -> Iterator[Callable[[int], int]]:
     """Return what sets the umask for one test."""

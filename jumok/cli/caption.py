@@ -10,6 +10,7 @@ import typer
 from jumok.cli.decoding_options import decoding_given
 from jumok.cli.display import bar, error_console, run_folders, warn_on
 from jumok.cli.lines import check_inputs, chunks, one_line, output
+from jumok.cli.precision_option import PRECISION
 from jumok.json_text import json_text
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ def caption(
     in_file: Path | None = typer.Option(None, "--in", help="Read the names of images from a file (.gz allowed)."),
     out_file: Path | None = typer.Option(None, "--out", help="Write captions to a file."),
     checkpoint: str = typer.Option("best", "--checkpoint", help="best, last or step-N."),
+    precision: str = PRECISION,
     as_json: bool = typer.Option(False, "--json", help="Print one JSON object per image: image, text, score, tokens."),
 ) -> None:
     """Describe each image in a sentence: the caption of one image, or caption and file of several, with a tab between.
@@ -42,7 +44,7 @@ def caption(
 
     given = decoding_given(context)
     check_inputs(images, in_file, what="images")
-    predictor = api.load_for(api.CaptionWriter, run, api.LoadOptions(checkpoint=checkpoint))
+    predictor = api.load_for(api.CaptionWriter, run, api.LoadOptions(checkpoint=checkpoint, precision=precision))
     options = predictor.options.changed(given)
     alone = images is not None and len(images) == 1 and not Path(images[0]).is_dir()
     silent = out_file is None and sys.stdout.isatty()

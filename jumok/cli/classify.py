@@ -9,6 +9,7 @@ import typer
 
 from jumok.cli.display import bar, error_console, run_folders, warn_on
 from jumok.cli.lines import check_inputs, chunks, one_line, output
+from jumok.cli.precision_option import PRECISION
 from jumok.json_text import json_text
 from jumok.texts import visible
 
@@ -27,6 +28,7 @@ def classify(
     out_file: Path | None = typer.Option(None, "--out", help="Write verdicts to a file."),
     top: int = typer.Option(1, "--top", min=1, help="How many classes to show, the likeliest first."),
     checkpoint: str = typer.Option("best", "--checkpoint", help="best, last or step-N."),
+    precision: str = PRECISION,
     as_json: bool = typer.Option(False, "--json", help="Print a JSON object for each."),
 ) -> None:
     """Name the class of each text or image: class, probability and text or file, with tabs between.
@@ -41,7 +43,7 @@ def classify(
     from jumok import api
 
     check_inputs(inputs, in_file, what="texts")
-    classifier = api.load_for(api.Classifier, run, api.LoadOptions(checkpoint=checkpoint))
+    classifier = api.load_for(api.Classifier, run, api.LoadOptions(checkpoint=checkpoint, precision=precision))
     silent = out_file is None and sys.stdout.isatty()
     total = len(inputs) if inputs else None
     console, done, unread = error_console(), 0, 0

@@ -13,6 +13,7 @@ from jumok.cli.decoding_options import decoding_given
 from jumok.cli.display import bar, error_console, run_folders, say, standard_console
 from jumok.cli.lines import standard_input
 from jumok.cli.look_page import save_page
+from jumok.cli.precision_option import PRECISION
 from jumok.json_text import json_text
 from jumok.writing import check_can_write
 
@@ -50,6 +51,7 @@ def draw(
         autocompletion=run_folders,
     ),
     checkpoint: str = typer.Option("best", "--checkpoint", help="best, last or step-N."),
+    precision: str = PRECISION,
     as_json: bool = typer.Option(
         False, "--json", help="Print a JSON object for each drawing: text, seed, log_probability, codes."
     ),
@@ -75,7 +77,7 @@ def draw(
     if rows is not None and begun is None:
         _refuse(f"--rows {rows} says how much of an image stays; name the image: --from image.png")
     read = _reader(reader) if reader else None
-    drawer = api.load_for(api.Drawer, run, api.LoadOptions(checkpoint=checkpoint))
+    drawer = api.load_for(api.Drawer, run, api.LoadOptions(checkpoint=checkpoint, precision=precision))
     options = drawer.options.changed(decoding_given(context))
     wanted = [text.encode("utf-8", "replace").decode() for text in texts or _lines()]
     if not wanted:

@@ -8,6 +8,7 @@ import typer
 
 from jumok.cli.decoding_options import decoding_given
 from jumok.cli.display import bar, error_console, print_table, run_folders, say
+from jumok.cli.precision_option import PRECISION
 from jumok.json_text import json_text
 from jumok.texts import localized_word
 
@@ -24,6 +25,7 @@ def evaluate(
     data: Path | None = typer.Option(None, "--data", help="The data folder, where it has moved since training."),
     to: str = typer.Option("", "--to", help="Only what is translated to this language, of a run that has several."),
     checkpoint: str = typer.Option("best", "--checkpoint", help="best, last or step-N."),
+    precision: str = PRECISION,
     engine: str = typer.Option("", "--engine", help="jumok or ctranslate2; by default what the folder is for."),
     int8: bool = typer.Option(False, "--int8", help="Weights of 8 bits, by CTranslate2: faster, nearly as good."),
     read: str = typer.Option("", "--read", help="A drawer: the captioner or image classifier that reads its drawings."),
@@ -55,7 +57,7 @@ def evaluate(
     from jumok import api
     from jumok.catalogue import report_of
 
-    predictor = api.load(run, to=to, checkpoint=checkpoint, engine=engine, int8=int8)
+    predictor = api.load(run, to=to, checkpoint=checkpoint, engine=engine, int8=int8, precision=precision)
     with bar(error_console(), "scoring", None) as advance:
         results = api.evaluate(
             predictor,

@@ -5,6 +5,7 @@ from pathlib import Path
 import typer
 
 from jumok.cli.display import echo, error_console, print_table, run_folders, warn_on
+from jumok.cli.precision_option import PRECISION
 from jumok.json_text import json_text
 
 
@@ -13,6 +14,7 @@ def fill(
     text: str = typer.Argument(..., help="A text with [MASK] where a word is missing; several are all filled."),
     top: int = typer.Option(5, "--top", min=1, help="Answers shown for each mask."),
     checkpoint: str = typer.Option("best", "--checkpoint", help="best, last or step-N."),
+    precision: str = PRECISION,
     as_json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
     """Fill in the masked tokens of a text: the likeliest tokens with their probabilities.
@@ -23,7 +25,7 @@ def fill(
 
     from jumok import api
 
-    filler = api.load_for(api.Filler, run, api.LoadOptions(checkpoint=checkpoint))
+    filler = api.load_for(api.Filler, run, api.LoadOptions(checkpoint=checkpoint, precision=precision))
     found = filler.fill(text, top=top, warn=warn_on(error_console()))
     if as_json:
         typer.echo(json_text({"text": found.text, "masks": found.masks}))

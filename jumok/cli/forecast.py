@@ -9,6 +9,7 @@ import typer
 from jumok.cli.display import bar, error_console, print_table, run_folders, say, standard_console, warn_on
 from jumok.cli.lines import output
 from jumok.cli.look_page import save_page
+from jumok.cli.precision_option import PRECISION
 from jumok.json_text import json_text
 from jumok.writing import check_can_write
 
@@ -43,6 +44,7 @@ def forecast(
     ),
     open_page: bool = typer.Option(False, "--open", help="Open the page in the browser."),
     checkpoint: str = typer.Option("best", "--checkpoint", help="best, last or step-N."),
+    precision: str = PRECISION,
     as_json: bool = typer.Option(False, "--json", help="Print a JSON object for each series."),
 ) -> None:
     """Forecast each series of a table: a chart and the first numbers, or in a pipe a table of all.
@@ -69,7 +71,7 @@ def forecast(
         api.check_can_draw(png)
     if html is not None:
         check_can_write(html, "--html")
-    forecaster = api.load_for(api.SeriesForecaster, run, api.LoadOptions(checkpoint=checkpoint))
+    forecaster = api.load_for(api.SeriesForecaster, run, api.LoadOptions(checkpoint=checkpoint, precision=precision))
     console, given = error_console(), _standard_input() if table == "-" else table
     shown = html is not None or open_page
     elsewhere = shown or csv_file is not None or png is not None

@@ -6,6 +6,7 @@ import typer
 
 from jumok.cli.decoding_options import decoding_given
 from jumok.cli.display import echo, error_console, run_folders, warn_on
+from jumok.cli.precision_option import PRECISION
 from jumok.json_text import json_text
 
 
@@ -16,6 +17,7 @@ def generate(
     samples: int = typer.Option(1, "--samples", min=1, help="How many continuations."),
     greedy: bool = typer.Option(False, "--greedy", help="Always the likeliest token; nothing is drawn."),
     checkpoint: str = typer.Option("best", "--checkpoint", help="best, last or step-N."),
+    precision: str = PRECISION,
     as_json: bool = typer.Option(False, "--json", help="Print one JSON object per sample instead of streaming."),
 ) -> None:
     """Write on from the start of a text; shown while it is written.
@@ -24,7 +26,7 @@ def generate(
     """
     from jumok import api
 
-    writer = api.load_for(api.Writer, run, api.LoadOptions(checkpoint=checkpoint))
+    writer = api.load_for(api.Writer, run, api.LoadOptions(checkpoint=checkpoint, precision=precision))
     fixed = {"sample": False if greedy else None, "beam": 1}
     options = writer.options.changed(decoding_given(context) | fixed)
     warn = warn_on(error_console(), begin="\n")

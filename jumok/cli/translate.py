@@ -10,6 +10,7 @@ import typer
 from jumok.cli.decoding_options import decoding_given
 from jumok.cli.display import bar, error_console, run_folders, warn_on
 from jumok.cli.lines import check_inputs, chunks, one_line, output
+from jumok.cli.precision_option import PRECISION
 from jumok.json_text import json_text
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ def translate(
     prefix: str = typer.Option("", "--prefix", help="Every translation begins with this."),
     stream: bool = typer.Option(False, "--stream", help="Show each word as it is written (greedy or --sample)."),
     checkpoint: str = typer.Option("best", "--checkpoint", help="best, last or step-N."),
+    precision: str = PRECISION,
     engine: str = typer.Option("", "--engine", help="jumok or ctranslate2; by default what the folder is for."),
     int8: bool = typer.Option(False, "--int8", help="Weights of 8 bits, by CTranslate2: faster, nearly as good."),
     as_json: bool = typer.Option(False, "--json", help="Print one JSON object per line: text, score, tokens."),
@@ -38,6 +40,8 @@ def translate(
 
     Example: [bold]jumok translate runs/multi30k-en-de "A dog runs." --beam 5[/bold]
 
+    In the same numbers on every machine: [bold]jumok translate ko-en "넌 누구니?" --precision fp32[/bold]
+
     As a filter: [bold]jumok translate runs/multi30k-en-de < input.txt > output.txt[/bold]
     """
     from jumok import api
@@ -47,7 +51,7 @@ def translate(
     check_inputs(texts, in_file, what="sentences")
     if stream and (as_json or "n_best" in given):
         raise ConfigError("--stream shows one translation while it is written; leave out --json and --n-best")
-    how = api.LoadOptions(to=to, checkpoint=checkpoint, engine=engine, int8=int8)
+    how = api.LoadOptions(to=to, checkpoint=checkpoint, engine=engine, int8=int8, precision=precision)
     predictor = api.load_for(api.Translator, run, how)
     predictor.language()  # a run of several directions is refused before anything is read or shown
     options = predictor.options.changed(given)

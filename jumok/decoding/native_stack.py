@@ -14,9 +14,9 @@ from torch import Tensor
 
 from jumok.decoding.key_value_cache import KeyValueCache
 from jumok.decoding.native_step import ACTIVATION_ORDER, DecoderArguments, StepArguments
-from jumok.decoding.native_weights import PLAIN, Named, NativeWeights, packing, parameter
+from jumok.decoding.native_weights import Named, NativeWeights, packing, parameter
 from jumok.native.build import kernels, matrix_product
-from jumok.native.kernels import address
+from jumok.native.kernels import PLAIN, address
 
 # R hypotheses · D width
 

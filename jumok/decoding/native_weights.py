@@ -15,10 +15,8 @@ import torch
 from torch import Tensor, nn
 
 from jumok.native.build import kernels
-from jumok.native.kernels import address, floats, int64
+from jumok.native.kernels import PACKED, PACKED_NARROW, PLAIN, address, floats, int64, packs_narrow
 from jumok.nn.precision import narrow, stamp, weights_rest
-
-PLAIN, PACKED, PACKED_NARROW = 0, 1, 2  # in the order of decoding.h
 
 Named = tuple[nn.Module, str]  # a module and the name of one of its parameters
 
@@ -30,10 +28,9 @@ def packing() -> int | None:
         return None
     if not weights_rest():
         return PLAIN
-    kinds = library.packings()
     if narrow():
-        return PACKED_NARROW if kinds >> PACKED_NARROW & 1 else None
-    return PACKED if kinds >> PACKED & 1 else PLAIN
+        return PACKED_NARROW if packs_narrow() else None
+    return PACKED if library.packings() >> PACKED & 1 else PLAIN
 
 
 def packed(weight: Tensor, kind: int) -> Tensor:

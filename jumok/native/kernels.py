@@ -10,8 +10,15 @@ from jumok.native.build import kernels
 
 # R rows · V vocabulary · K tokens of a row
 
+PLAIN, PACKED, PACKED_NARROW = 0, 1, 2  # how C wants matrices, in the order of decoding.h
 MOST = 64  # values of a row that likeliest() finds faster than a search through the vocabulary
 NO_MEMORY = -1  # what C returns, beside OUT_OF_RANGE (searching.c)
+
+
+def packs_narrow() -> bool:
+    """Return whether there are products in bf16 in C, for answers of a few rows (packed.c)."""
+    library = kernels()
+    return library is not None and bool(library.packings() >> PACKED_NARROW & 1)
 
 
 def serves(logits: Tensor) -> bool:

@@ -191,7 +191,8 @@ class Filler(TextPredictor[MaskedLanguageModeling, MaskedReader]):
             source, mask, _ = pad_rows(rows)
             batch = MaskedBatch(source, mask, torch.zeros_like(mask), torch.zeros(0, dtype=torch.int64))
             batch = batch.to(self.model.device)
-            means.append(mean_of(self.model.states(batch), batch.source_mask))
+            with self.answering():
+                means.append(mean_of(self.model.states(batch), batch.source_mask))
         vectors = torch.cat(means).float().cpu()
         return vectors[0] if isinstance(texts, str) else vectors
 

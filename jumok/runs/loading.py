@@ -21,6 +21,7 @@ from jumok.runs.weights import build_empty_model, load_weights
 from jumok.tasks.base import Task
 from jumok.training.average import load_tensors
 from jumok.training.checkpoint import Checkpoints
+from jumok.training.precision import choose_answering
 
 ENGINES = ("jumok", "ctranslate2")
 PredictorT = TypeVar("PredictorT", bound=AnyPredictor)
@@ -36,6 +37,7 @@ class LoadOptions:
     device: str = "auto"  # or cpu, cuda, cuda:N, mps
     engine: str = ""  # jumok or ctranslate2; "": what the folder was made for
     int8: bool = False  # weights of 8 bits, for which it needs CTranslate2
+    precision: str = "auto"  # of products: fp32, bf16, or what the model and the processor do well
 
 
 BEST = LoadOptions()
@@ -108,6 +110,11 @@ def _load(kind: type[AnyPredictor], run: Run, options: LoadOptions) -> AnyPredic
         return task
 
     if run.facts.get("engine"):
+        if options.precision != "auto":
+            raise ConfigError(
+                f"--precision {options.precision} is for jumok's own products, and {run.facts['engine']} has its own; "
+                "leave it out"
+            )
         return kind.with_export(run, open_task(), int8=options.int8)
     weights = load_weights(run, options.checkpoint)
     model = build_empty_model(run.recipe.model)
@@ -115,7 +122,11 @@ def _load(kind: type[AnyPredictor], run: Run, options: LoadOptions) -> AnyPredic
         load_tensors(model, weights)
     except ValueError as error:
         raise RunError(f"{run.folder}: {error}; recipe.toml and the checkpoint do not belong together") from None
-    return kind.with_model(run, open_task(), model.to(choose_device(options.device, option="device")).eval())
+    device = choose_device(options.device, option="device")
+    precision = choose_answering(options.precision, run.recipe.model.name, device)
+    predictor = kind.with_model(run, open_task(), model.to(device).eval())
+    predictor.choose_precision(precision)
+    return predictor
 
 
 def add_data_folder(predictor: AnyPredictor, data: str | Path | None) -> None:

@@ -1,6 +1,7 @@
-"""The precision of a run's products: what the recipe says, or what its model and this machine are known to do well.
+"""The precision of products: what is asked for, or what a model's family and this machine are known to do well.
 
 training.precision = "auto" → the model's family, the processor → fp32 or bf16, kept in the run's recipe
+--precision auto            → the same, of answers: nobody asks how many there are, so that none depends on its neighbours
 """
 
 from functools import cache
@@ -9,10 +10,17 @@ from typing import Literal
 
 import torch
 
+from jumok.errors import ConfigError, did_you_mean
+from jumok.native.kernels import packs_narrow
 from jumok.nn.precision import Precision
 
 # Families of models that learnt as well with products in bf16 as in fp32 (docs/log.md tells how that was measured).
 LEARNS_AS_WELL: frozenset[str] = frozenset()
+
+# Families of models whose answers are as good with products in bf16 as in fp32 (docs/log.md), and come faster.
+ANSWERS_AS_WELL: frozenset[str] = frozenset({"transformer"})
+
+WANTED = ("auto", "fp32", "bf16")
 
 # What processors with products in bf16 call them in /proc/cpuinfo; AMX and ARM's are untested.
 FLAGS = {"avx512_bf16", "amx_bf16", "bf16"}
@@ -23,6 +31,21 @@ def choose_precision(wanted: Literal["auto", "fp32", "bf16"], family: str, devic
     if wanted != "auto":
         return wanted
     return "bf16" if family in LEARNS_AS_WELL and multiplies_narrow(device) else "fp32"
+
+
+def choose_answering(wanted: str, family: str, device: torch.device) -> Precision:
+    """Return the precision in which a family of models answers on a device."""
+    if wanted not in WANTED:
+        raise ConfigError(f"--precision {wanted}: {did_you_mean(wanted, WANTED)}")
+    if wanted == "bf16" and not multiplies_narrow(device):
+        raise ConfigError(
+            f"--precision bf16: {device.type} has no products in bf16 here, so that answers would come more slowly than "
+            "in fp32; leave it out"
+        )
+    if wanted == "bf16":
+        return "bf16"
+    narrow = wanted == "auto" and family in ANSWERS_AS_WELL and device.type == "cpu" and multiplies_narrow(device)
+    return "bf16" if narrow and packs_narrow() else "fp32"
 
 
 def multiplies_narrow(device: torch.device) -> bool:

@@ -40,7 +40,7 @@ def export_model(
     progress: Advance = lambda done: None,
 ) -> Parity:
     """Write a translator into folder for another engine, and return how alike the two answer held-out sentences."""
-    predictor = load_run(Predictor, run, LoadOptions(checkpoint=checkpoint))
+    predictor = load_run(Predictor, run, LoadOptions(checkpoint=checkpoint, precision="fp32"))
     add_data_folder(predictor, data)
     texts = [line for line in read_lines(Path(source)) if line.strip()] if source else []
     return export_run(predictor, Path(folder), kind=to, texts=texts, progress=progress)
@@ -160,7 +160,7 @@ def own_export(run: Run, checkpoint: Path) -> Path:
     """Return the folder of a run's own export of a checkpoint for CTranslate2, made if there is none."""
 
     def make(folder: Path) -> None:
-        loaded = load_run(Predictor, run.folder, LoadOptions(checkpoint=checkpoint.name))
+        loaded = load_run(Predictor, run.folder, LoadOptions(checkpoint=checkpoint.name, precision="fp32"))
         export_run(loaded, folder, kind="ctranslate2")
 
     folder = run.folder / "ctranslate2" / checkpoint.resolve().name

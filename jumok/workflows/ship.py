@@ -64,7 +64,7 @@ def pack(
     notes, in Markdown, goes into the card: licences of the data above all. recipe is what makes such a run again, the
     run's own where none is named. Without scored the card has no scores. A model that is too large is refused.
     """
-    predictor = load_run(Predictor, run, LoadOptions(checkpoint=checkpoint))
+    predictor = load_run(Predictor, run, LoadOptions(checkpoint=checkpoint, precision="fp32"))
     folder = shelf / name
     if folder.exists():
         raise RunError(f"{folder} is there already; remove it, or choose another name")
@@ -73,7 +73,7 @@ def pack(
     with whole_folder(folder) as fresh:
         write_small_run(predictor.run, fresh, tokenizers=shipment.tokenizers, name=name, checkpoint=checkpoint)
         shipment.bring(fresh)
-        small = load_run(type(predictor), fresh)
+        small = load_run(type(predictor), fresh, LoadOptions(precision="fp32"))
         small.task.corpora.folders = predictor.task.corpora.folders
         compared = shipment.compare(small)
         scores = shipment.scores(small) if scored else {}

@@ -7,8 +7,8 @@ from torch.testing import assert_close
 from jumok.decoding.key_value_cache import KeyValueCache
 from jumok.decoding.lean import LeanStack
 from jumok.decoding.native_stack import NativeStack
-from jumok.decoding.native_weights import PLAIN
 from jumok.native.build import kernels, matrix_product
+from jumok.native.kernels import PLAIN
 from jumok.nn.transformer import EncoderStack, LayerOptions
 
 pytestmark = pytest.mark.skipif(

@@ -6,9 +6,9 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from jumok.decoding.native_weights import PACKED, PACKED_NARROW, packed
+from jumok.decoding.native_weights import packed
 from jumok.native.build import kernels
-from jumok.native.kernels import address, floats
+from jumok.native.kernels import PACKED, PACKED_NARROW, address, floats
 
 library = kernels()
 kinds = library.packings() if library is not None else 0
