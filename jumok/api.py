@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from jumok.workflows.fetch import fetch
     from jumok.workflows.import_ import import_model
     from jumok.workflows.new import new_recipe
-    from jumok.workflows.sample import sample_images, sample_texts
+    from jumok.workflows.sample import sample_aligned, sample_images, sample_texts
     from jumok.workflows.schema import recipe_schema
 
     PredictorT = TypeVar("PredictorT", bound=AnyPredictor)
@@ -150,6 +150,7 @@ __all__ = [
     "read_lines",
     "reader_of",
     "recipe_schema",
+    "sample_aligned",
     "sample_images",
     "sample_texts",
     "save_codes",
@@ -208,7 +209,7 @@ _HOMES = {
     "jumok.workflows.fetch": ("fetch",),
     "jumok.workflows.import_": ("import_model",),
     "jumok.workflows.new": ("new_recipe",),
-    "jumok.workflows.sample": ("sample_images", "sample_texts"),
+    "jumok.workflows.sample": ("sample_aligned", "sample_images", "sample_texts"),
     "jumok.workflows.schema": ("recipe_schema",),
 }
 

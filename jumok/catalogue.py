@@ -166,6 +166,7 @@ DATASETS = {
     "stdlib": DataSet("running text that ships with Python: docstrings, the licence, the Zen"),
     "copy": DataSet("letters → the same letters"),
     "reverse": DataSet("letters → the same letters, last first"),
+    "korean": DataSet("Korean sentences → English, made by a grammar, with word alignments, as many as are wanted"),
     "phrasebook": DataSet("449 everyday sentences in English and Korean, for a list of corpora"),
 }
 

@@ -57,6 +57,18 @@ NOT_SHOWN = {  # files, and what in them nobody reads; None: all of it
     "data/fetch.py": r"^bytes \{0\}-",
     "data/files.py": r"iconv -f \{",  # a command to be typed
     "data/builtin/dates.py": r"^dates \{0\}",
+    "data/builtin/examples.py": None,  # sentences
+    "data/builtin/korean/english_forms.py": None,
+    **{
+        f"data/builtin/korean/frames/{name}.py": None
+        for name in ("actions", "choosing", "contrasts", "drawing", "identities", "links", "places", "qualities")
+    },
+    "data/builtin/korean/numbers.py": None,
+    "data/builtin/korean/english_side.py": None,
+    "data/builtin/korean/korean_side.py": None,
+    "data/builtin/korean/conjugation.py": None,
+    "data/builtin/korean/corpus.py": r"^korean ",  # a seed
+    "data/builtin/korean/lexicon.py": r"^(ko|en) ",  # keys
     "data/builtin/shapes.py": r"^shapes",
     "data/builtin/relations.py": None,  # what models learn to say
     "data/images/image_corpora.py": r"^shapes",

@@ -40,6 +40,7 @@ TOLD = {
     "docs": "one page per system, architecture, results, benchmarks, log",
     "docs/figures": "the images of these pages, and look.py, which takes those of docs/look.md",
     "docs/look.ipynb": "from text to alignment in ten lines, a notebook",
+    "jumok/data/builtin/korean/lexicon": "the words of the set korean: tables by theme, types, times, causes",
     "jumok/data/builtin/phrasebook.tsv": "449 everyday sentences in English and Korean",
     "jumok/lens/page": "the page itself: HTML, CSS and JavaScript modules without a build step",
     "jumok/recipes": "recipes by name, one .toml each",
@@ -54,7 +55,7 @@ TOLD = {
 }
 # One line stands for all files inside.
 WHOLE = {
-    "benchmarks/results", "docs/figures",
+    "benchmarks/results", "docs/figures", "jumok/data/builtin/korean/lexicon",
     "jumok/shipped/shapes-captioner", "jumok/shipped/shapes-drawer", "jumok/shipped/translator",
 }  # fmt: skip
 LEFT_OUT = {"__init__.py", "py.typed", "__pycache__"}

@@ -3,12 +3,13 @@
 import re
 from typing import Any, ClassVar, Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from jumok.config.data import DataConfig, DataFile, as_files, as_list, refuse_equal_labels
+from jumok.config.data import DataConfig, DataFile, Split, as_files, as_list, refuse_equal_labels
 from jumok.config.section import one_is_a_list, one_or_its_name
 from jumok.errors import ConfigError
 
+MADE = ("korean",)  # sets that a grammar makes, as many pairs as are wanted
 LANGUAGE = re.compile(r"[A-Za-z][A-Za-z0-9]*(-[A-Za-z0-9]+)*")
 A_SET_OR_FILES = '[data] needs either set = "NAME" (a built-in set, see jumok list) or train = {…} (files)'
 
@@ -19,7 +20,13 @@ class Corpus(DataFile):
     source: str = Field("", description="file with one source sentence per line (.gz allowed)")
     target: str = Field("", description="file with the translations, line by line (.gz allowed)")
     file: str = Field("", description="one .tsv, .csv, .jsonl or .parquet with both sides (.gz allowed)")
-    set: str = Field("", description="a built-in table instead of files: phrasebook (English, Korean)")
+    set: str = Field(
+        "", description="a built-in table instead of files: phrasebook (English, Korean) or korean (Korean, English)"
+    )
+    size: int = Field(0, ge=0, description="how many pairs of the set korean; 0 = its own default")
+    split: Split = Field(
+        "train", description="which part of the set korean; the list that the corpus stands in decides"
+    )
     source_column: int | str = Field(0, description="column of the source: number from 0, or name in the header")
     target_column: int | str = Field(1, description="column of the target: number from 0, or name in the header")
     swap: bool = Field(False, description="read it backwards: the target is the source")
@@ -37,12 +44,23 @@ class Corpus(DataFile):
             )
         return self
 
+    @model_validator(mode="after")
+    def only_a_made_set_has_a_size(self) -> Self:
+        if (self.size or self.split != "train") and not self.is_made:
+            raise ConfigError(f"'{self.title}' has the pairs that it has; size and split are for set = 'korean'")
+        return self
+
     @field_validator("to")
     @classmethod
     def to_is_a_language(cls, value: str) -> str:
         if value and not LANGUAGE.fullmatch(value):
             raise ConfigError(f"to = '{value}': must be the code of a language, such as ko, en or pt-BR")
         return value
+
+    @property
+    def is_made(self) -> bool:
+        """Whether its pairs are made by a grammar, as many as are wanted."""
+        return self.set in MADE
 
     @property
     def origin(self) -> str:
@@ -82,11 +100,21 @@ class ParallelData(DataConfig[Corpus]):
     )
     lowercase: bool = Field(False, description="fold case on both sides")
     deduplicate: bool = Field(False, description="keep one copy of equal training pairs")
+    without_examples: bool = Field(
+        False,
+        description="drop training pairs that are, or nearly are, the examples that shipped translators are shown on",
+    )
 
     @field_validator("train", "val", "test", mode="before")
     @classmethod
-    def one_corpus_is_a_list(cls, value: Any) -> Any:
-        return as_list(value)
+    def one_corpus_is_a_list(cls, value: Any, info: ValidationInfo) -> Any:
+        corpora = as_list(value)
+        if not isinstance(corpora, list) or info.field_name == "train":
+            return corpora
+        return [  # a made set has its own val and test
+            {"split": info.field_name, **corpus} if isinstance(corpus, dict) and corpus.get("set") in MADE else corpus
+            for corpus in corpora
+        ]
 
     @model_validator(mode="after")
     def a_set_or_files(self) -> Self:

@@ -13,6 +13,7 @@ from pathlib import Path
 from PIL import Image
 
 from jumok.config import Corpus, Split
+from jumok.config.text_data import MADE
 from jumok.data.builtin import relations, shapes, waves
 from jumok.data.images.listing import SUFFIXES
 from jumok.data.series.series_corpora import SETS as SERIES
@@ -47,7 +48,9 @@ def sample_texts(name: str, *, split: str = "test", number: int = 1, skip: int =
         if skip + number > waves.SERIES:
             raise DataError(f"{name} has {counted(waves.SERIES, 'series', 'series')}; ask for fewer")
         return _rows_of_series(known, range(skip, skip + number))
-    if name in PAIRS:
+    if name in MADE:
+        found = ["\t".join(pair) for pair in PAIRS[name](known, skip + number)]
+    elif name in PAIRS:
         found = ["\t".join(pair) for pair in PAIRS[name](known, 0 if known != "train" else skip + number)]
     elif name in DOCUMENTS:
         found = DOCUMENTS[name](known)
@@ -61,6 +64,50 @@ def sample_texts(name: str, *, split: str = "test", number: int = 1, skip: int =
             f"the {split} split of {name} has {counted(len(found), 'example')}; ask for fewer, or for train"
         )
     return list(found[skip : skip + number])
+
+
+@dataclass(frozen=True)
+class AlignedSample:
+    """A pair of sentences in words, and which word stands for which, by their places."""
+
+    source: list[str]
+    target: list[str]
+    alignment: list[tuple[int, int]]
+    possible: list[tuple[int, int]]  # articles, and pronouns that the other language leaves out
+
+    def groups(self) -> list[tuple[str, str]]:
+        """Return each source word with the target words that stand for it, then what stands for none.
+
+        Possible words are in brackets.
+        """
+        rows: list[tuple[str, str]] = []
+        for place, word in enumerate(self.source):
+            sure = {other for one, other in self.alignment if one == place}
+            words = {other: self.target[other] for other in sure}
+            words |= {other: f"({self.target[other]})" for one, other in self.possible if one == place}
+            rows.append((word, " ".join(text for _, text in sorted(words.items()))))
+        linked = {other for _, other in [*self.alignment, *self.possible]}
+        rows += [("", word) for place, word in enumerate(self.target) if place not in linked]
+        return [(left.rstrip(".?,"), right.replace(".", "").replace("?", "").replace(",", "")) for left, right in rows]
+
+
+def sample_aligned(name: str, *, split: str = "test", number: int = 1, skip: int = 0) -> list[AlignedSample]:
+    """Return pairs of a built-in set with their word alignments."""
+    known = check_split(split)
+    if name not in MADE:
+        raise ConfigError(f"no word alignments are known of '{name}'; sets that have them: {', '.join(MADE)}")
+    from jumok.data.builtin import korean
+
+    found = list(korean.numbered(known, skip + number))[skip:]
+    return [
+        AlignedSample(
+            [word.text for word in pair.korean_words],
+            [word.text for word in pair.english_words],
+            [(link.korean, link.english) for link in pair.alignment if link.sure],
+            [(link.korean, link.english) for link in pair.alignment if not link.sure],
+        )
+        for pair in found
+    ]
 
 
 def sample_images(

@@ -87,7 +87,7 @@ def test_several_sample_images_with_captions_become_a_recipe(tmp_path, monkeypat
     assert "200 captions of 200 images" in jumok("new", "images", "images/captions.csv").out
 
 
-@pytest.mark.parametrize("name", ["dates", "copy", "reverse", "phrasebook"])
+@pytest.mark.parametrize("name", ["dates", "copy", "reverse", "korean", "phrasebook"])
 def test_pairs_have_a_tab_between(name, tmp_path):
     lines = jumok("sample", name, "--number", 5).out.splitlines()
     assert len(lines) == 5

@@ -16,6 +16,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from jumok.config import ParallelData
+from jumok.data.builtin.examples import is_example
 from jumok.data.store import SideWriter, StoredSide, id_type_for, read_facts, refuse_damage, side_names, write_facts
 from jumok.data.text.sources import tidy
 from jumok.data.text.tokenizer import Tokenizer
@@ -37,6 +38,7 @@ class Counts:
     too_long: int = 0
     bad_ratio: int = 0
     duplicates: int = 0
+    examples: int = 0
 
     @property
     def dropped(self) -> int:
@@ -50,6 +52,7 @@ class Counts:
             "too long": self.too_long,
             "unlike lengths": self.bad_ratio,
             "said twice": self.duplicates,
+            "like an example": self.examples,
         }
         listed = ", ".join(f"{count:,} {reason}" for reason, count in reasons.items() if count)
         return f"{self.kept:,} of {self.read:,} pairs kept" + (
@@ -176,6 +179,9 @@ class _Filter:
         shorter, longer = sorted((len(source), len(target)))
         if 0 < self.data.max_ratio * shorter < longer:
             self.counts.bad_ratio += 1
+            return False
+        if self.data.without_examples and (is_example(source) or is_example(target)):
+            self.counts.examples += 1
             return False
         return not self._seen_before(source, target if tag is None else f"{target}\n{tag}")
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from jumok.cache import cached_folder
 from jumok.config import Corpus, ParallelData, Split, TokenizerConfig
 from jumok.config.text_data import A_SET_OR_FILES
+from jumok.data.builtin.examples import is_example
 from jumok.data.corpora import ProgressCallback, by_title
 from jumok.data.files import content_hash
 from jumok.data.split import HoldOut
@@ -38,10 +39,18 @@ def toy_pairs(name: str) -> Callable[[Split, int], list[tuple[str, str]]]:
     return lambda split, size: toys.pairs(name, split, size, SEED_OF_BUILT_IN)
 
 
-BUILT_IN: dict[str, Callable[[Split, int], list[tuple[str, str]]]] = {
+def korean_pairs(split: Split, size: int) -> Iterable[tuple[str, str]]:
+    """Return pairs of the set `korean`, made one after the other."""
+    from jumok.data.builtin import korean
+
+    return korean.pairs(split, size, SEED_OF_BUILT_IN)
+
+
+BUILT_IN: dict[str, Callable[[Split, int], Iterable[tuple[str, str]]]] = {
     "dates": dates_pairs,
     "copy": toy_pairs("copy"),
     "reverse": toy_pairs("reverse"),
+    "korean": korean_pairs,
 }
 
 
@@ -101,6 +110,8 @@ class ParallelCorpora(TokenizedCorpora[ParallelData, PairStore]):
     def _train_tokenizers(self, folder: Path) -> None:
         def texts(*sides: int) -> Iterator[str]:
             pairs = (pair for part in self._train_parts(tagged=False) for pair in part.pairs)
+            if self.data.without_examples:
+                pairs = (pair for pair in pairs if not any(map(is_example, pair)))
             for pair in self._reported("training the tokenizer", pairs):
                 for side in sides:
                     yield tidy(pair[side], self.data.lowercase)
@@ -162,11 +173,16 @@ class ParallelCorpora(TokenizedCorpora[ParallelData, PairStore]):
     @property
     def _settings(self) -> list[object]:
         # Files count by their content; whether val has any decides whether pairs are held out of train.
-        data = self.data.model_dump(exclude={"val", "test", "folder", "train"}) | {"divided": not self.data.val}
+        left_out = {"val", "test", "folder", "train"} | (set() if self.data.without_examples else {"without_examples"})
+        data = self.data.model_dump(exclude=left_out) | {"divided": not self.data.val}
         # Runs from before there was one hash for all held out other pairs: they were not trained on these.
         return [data | {"hold_out_hash": "blake2b"} if self.data.holds_out else data]
 
     def _content_of_train(self) -> object:
+        if self.data.set == "korean":
+            from jumok.data.builtin import korean
+
+            return [self.data.set, content_hash(korean.grammar_files())]
         if self.data.set:
             import babel
 
@@ -180,6 +196,7 @@ class ParallelCorpora(TokenizedCorpora[ParallelData, PairStore]):
             decisive = {"source_column": corpus.source_column, "target_column": corpus.target_column}
             decisive |= {"swap": True} if corpus.swap else {}  # a new key would make old caches anew
             decisive |= {"to": corpus.to} if corpus.to else {}
+            decisive |= {"size": corpus.size, "split": corpus.split} if corpus.is_made else {}
             found.append([decisive, Path(corpus.file).suffixes[-2:], content_hash(files_of(corpus, self.find))])
         return found
 

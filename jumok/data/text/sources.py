@@ -14,13 +14,16 @@ from pathlib import Path
 import numpy as np
 
 from jumok.config import Corpus, LabelledFile, TextFile
+from jumok.config.text_data import MADE
 from jumok.data.files import Find, read_lines
 from jumok.data.tables import is_table, read_columns
 from jumok.errors import ConfigError, DataError, did_you_mean
 
 Pair = tuple[str, str]
 TEXT_SUFFIXES = (".txt", ".text", ".md")  # of running text in a folder
-TABLES = {"phrasebook": Path(__file__).parents[1] / "builtin" / "phrasebook.tsv"}  # built-in, with columns en and ko
+BUILT_IN = Path(__file__).parents[1] / "builtin"
+TABLES = {"phrasebook": BUILT_IN / "phrasebook.tsv"}  # built-in, with columns en and ko
+COLUMNS_OF_KOREAN = ("ko", "en")
 # Control characters that are no whitespace, and halves of surrogate pairs (JSON can smuggle them in).
 _CONTROL = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ud800-\udfff]")
 
@@ -46,14 +49,22 @@ def read_pairs(corpus: Corpus, find: Find) -> Iterator[Pair]:
 
 def files_of(corpus: Corpus, find: Find) -> list[Path]:
     """Return the files that a corpus is read from: its table, or those of source and target."""
+    if corpus.is_made:
+        from jumok.data.builtin import korean
+
+        return korean.grammar_files()
     if corpus.set:
         if corpus.set not in TABLES:
-            raise ConfigError(f"set = '{corpus.set}' is no built-in table; {did_you_mean(corpus.set, TABLES)}")
+            known = [*TABLES, *MADE]
+            raise ConfigError(f"set = '{corpus.set}' is no built-in table; {did_you_mean(corpus.set, known)}")
         return [TABLES[corpus.set]]
     return [find(name) for name in ([corpus.file] if corpus.file else [corpus.source, corpus.target])]
 
 
 def _as_they_stand(corpus: Corpus, find: Find) -> Iterator[Pair]:
+    if corpus.is_made:
+        yield from _made(corpus)
+        return
     path, *target_file = files_of(corpus, find)
     if target_file:
         yield from _read_two_files(path, target_file[0])
@@ -65,6 +76,21 @@ def _as_they_stand(corpus: Corpus, find: Find) -> Iterator[Pair]:
         yield source, target
     if not count:
         raise DataError(f"{path} holds no pairs; a table with at least one row is needed.")
+
+
+def _made(corpus: Corpus) -> Iterator[Pair]:
+    """Yield pairs of the set `korean`; column 0, or ko, is Korean, column 1, or en, is English."""
+    from jumok.data.builtin import korean
+
+    sides: list[int] = []
+    for key, column in (("source_column", corpus.source_column), ("target_column", corpus.target_column)):
+        side = COLUMNS_OF_KOREAN.index(column) if column in COLUMNS_OF_KOREAN else column
+        if side not in (0, 1):
+            raise ConfigError(f"{key} = '{column}': the set '{corpus.set}' has the columns 0 (ko) and 1 (en)")
+        sides.append(int(side))
+    source, target = sides
+    for pair in korean.pairs(corpus.split, corpus.size):
+        yield pair[source], pair[target]
 
 
 def text_files(path: Path) -> list[Path]:
