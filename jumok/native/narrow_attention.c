@@ -150,6 +150,7 @@ int narrow_attend_back(const struct attention *a, const narrow *query, const nar
         float *turned_keys = outwards + half(queries) * wide, *turned_values = turned_keys + (int64_t)width / 2 * room;
         float *weights = turned_values + (int64_t)width / 2 * room, *inner = weights + (int64_t)(queries + 1) * room;
         float *crossed = inner + (int64_t)(queries + 1) * room;
+        memset(turned_values, 0, sizeof(float) * width / 2 * room); /* what another sequence left there may be no number */
         for (int h = 0; h < a->heads; h++) {
             const int64_t at_query = first_query + h * width, at_key = first_key + h * width;
             const narrow *q = query + at_query, *k = key + at_key, *v = value + at_key;

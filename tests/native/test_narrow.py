@@ -148,6 +148,22 @@ def test_attention_is_near_that_of_fp32(keys, causal, lengths, width):
         check_near(half, wide)
 
 
+def test_sequences_of_many_lengths_leave_nothing_to_each_other():
+    torch.manual_seed(4)
+    lengths = torch.randint(1, 41, (64,))
+    joined = torch.randn(64, 40, 3 * 32).bfloat16()
+    given = joined.clone().requires_grad_()
+    with fast_path():
+        mixed = attend_to_itself(given, Heads(1, 0.2, lengths))
+        mixed.sum().backward()
+        for number in range(64):
+            alone = joined[number : number + 1].clone().requires_grad_()
+            own = attend_to_itself(alone, Heads(1, 0.2, lengths[number : number + 1]))
+            own.sum().backward()
+            assert torch.equal(own[0], mixed[number])
+            assert torch.equal(alone.grad[0], given.grad[number])
+
+
 def test_attention_to_another_with_a_bias_in_turns():
     torch.manual_seed(4)
     query, key_value = torch.randn(4, 5, 16).bfloat16(), torch.randn(4, 9, 32).bfloat16()
