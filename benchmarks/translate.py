@@ -1,6 +1,7 @@
 """Translate a file with one engine, timed: python translate.py JOB.json
 
 how = jumok          the run itself, as `jumok translate` uses it
+      jumok-fp32     the same with --precision fp32, whatever the processor has
       jumok-int8     the same with --int8
       ctranslate2    its export, at CTranslate2's best setting: a worker per thread, 32 sentences at a time
       transformers   its export, through Hugging Face's generate, 32 sentences of like length at a time
@@ -35,7 +36,8 @@ def jumok(job: dict[str, Any]) -> tuple[Any, Translate]:
     from jumok.config import DecodingConfig
     from jumok.predictors.translator import Translator
 
-    translator = jumok.load(job["run"], int8=job["how"] == "jumok-int8")
+    precision = "fp32" if job["how"] == "jumok-fp32" else "auto"
+    translator = jumok.load(job["run"], int8=job["how"] == "jumok-int8", precision=precision)
     assert isinstance(translator, Translator)
     options = DecodingConfig(beam=job["beam"], workers=1 if job["single"] else job["threads"])
 
@@ -111,6 +113,7 @@ def in_batches(translate: Callable[[torch.Tensor], list[Ids]]) -> Translate:
 
 ENGINES = {  # how → its distribution's name, and what prepares it
     "jumok": ("jumok", jumok),
+    "jumok-fp32": ("jumok", jumok),
     "jumok-int8": ("jumok", jumok),
     "ctranslate2": ("ctranslate2", ctranslate2),
     "transformers": ("transformers", transformers),

@@ -20,8 +20,10 @@ from jumok.errors import JumokError
 from jumok.predictors.translator import Translator
 
 PEERS = {"CTranslate2": "ctranslate2", "transformers": "transformers", "OpenNMT-py": "opennmt"}
-INT8 = f"{OURS} --int8"  # no peer: asked for by name
-ENGINES = {OURS: "jumok", **PEERS, INT8: "jumok-int8"}
+# No peers: asked for by name.
+FP32 = f"{OURS} --precision fp32"
+INT8 = f"{OURS} --int8"
+ENGINES = {OURS: "jumok", **PEERS, FP32: "jumok-fp32", INT8: "jumok-int8"}
 SINGLE = 200  # sentences that are translated one by one
 
 
