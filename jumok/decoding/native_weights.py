@@ -52,8 +52,11 @@ class NativeWeights:
     def __init__(self, names: Sequence[Named], kind: int, *, beside: Sequence[Named] = ()) -> None:
         """Take parameters by their names, matrices packed; others beside them are only watched."""
         self.kind = kind
-        self._owners = [(module._parameters, name) for module, name in (*names, *beside)]
-        self._stamps = [(tensor, stamp(tensor)) for tensor in (parameter(*each) for each in (*names, *beside))]
+        self._known = [
+            (module._parameters, name, tensor, *stamp(tensor))
+            for module, name, tensor in ((*each, parameter(*each)) for each in (*names, *beside))
+        ]
+        self._counted = not any(tensor.is_inference() for _, _, tensor, _, _ in self._known)
         tensors = [parameter(module, name) for module, name in names]
         self.size = sum(tensor.numel() for tensor in tensors)
         taken: dict[int, Tensor] = {}  # tied matrices are packed once
@@ -73,10 +76,11 @@ class NativeWeights:
 
     def are_current(self) -> bool:
         """Return whether the parameters are still the same, and nobody has written to them."""
-        return all(
-            owner[name] is tensor and stamp(tensor) == before
-            for (owner, name), (tensor, before) in zip(self._owners, self._stamps, strict=True)
-        )
+        counted = self._counted  # a loop without calls: every sentence waits for it
+        for owner, name, tensor, place, version in self._known:
+            if owner[name] is not tensor or tensor.data_ptr() != place or (counted and tensor._version != version):
+                return False
+        return True
 
     def pointers(self) -> "ctypes.Array[ctypes.c_void_p]":
         """Return the addresses as an array of C."""

@@ -66,6 +66,10 @@ class TextDecoder(Decoder[BatchT, AttendingState]):
         )
         return states
 
+    def prepare(self) -> None:
+        """Pack the decoder's weights."""
+        NativeStep.of(self.embed_target, self.decoder, self.project)
+
     def start(self, memory: Memory) -> AttendingState:
         """Return the state of one empty hypothesis for each sentence."""
         sentences = len(memory.mask)

@@ -138,6 +138,12 @@ class Transformer(TextDecoder[PairBatch]):
         """Return the decoder's states (B, T, D) before the projection."""
         return self.decode(batch.inputs, self.encode(batch), real=batch.target_mask)
 
+    def prepare(self) -> None:
+        """Pack the weights of both sides."""
+        super().prepare()
+        if self.config.cross_attention == "last":
+            NativeSources.of(self.embed_source, self.encoder, self.decoder)
+
     def encode(self, inputs: PairBatch) -> Memory:
         """Read the source once."""
         mask, plain = inputs.source_mask, self.config.cross_attention == "last" and not self.watched

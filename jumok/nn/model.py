@@ -259,6 +259,9 @@ class Decoder(Model[BatchT], Generic[BatchT, StateT]):
     differentiable_steps: ClassVar[bool] = False  # whether extend can be trained through: scheduled sampling needs it
     restrictable: ClassVar[bool] = False  # whether it can compute the logits of a shortlist alone
 
+    def prepare(self) -> None:
+        """Make of the weights what a search wants, while there is one process: those that share the search then have it."""
+
     @abstractmethod
     def encode(self, inputs: BatchT) -> Memory:
         """Read the inputs once."""

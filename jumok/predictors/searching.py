@@ -6,7 +6,7 @@ from typing import Any
 from jumok.config import DecodingConfig
 from jumok.decoding.workers import portions, processes_for, share
 from jumok.nn.model import Decoder
-from jumok.nn.threads import one_thread_for
+from jumok.nn.threads import one_thread, one_thread_for
 from jumok.tasks.writing import Answer
 
 AnswerSome = Callable[[Sequence[int], Callable[[int], None] | None], list[list[Answer]]]
@@ -26,5 +26,7 @@ def answer_all(
         hypotheses = min(len(lengths), options.batch_size) * options.beam
         with one_thread_for(hypotheses, model):
             return answer(range(len(lengths)), progress)
+    with one_thread():  # as each of the processes has
+        model.prepare()
     given = portions(lengths, processes=count, portion=options.batch_size)
     return share(lambda portion: answer(portion, None), given, processes=count, progress=progress)

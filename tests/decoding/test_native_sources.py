@@ -90,16 +90,18 @@ def test_c_reads_what_torch_reads(options, lengths, rests):
 
 @pytest.mark.parametrize("precision", ["fp32", pytest.param("bf16", marks=narrow_in_c)])
 def test_a_sentence_alone_is_the_sentence_among_others(precision):
+    """To the bit where matrices are packed; elsewhere few rows and many are added up in different orders."""
     model, lengths = make({}), (5, 3, 40, 7)
+    near = {"atol": 0.0, "rtol": 0.0} if kernels().packings() else {"atol": 1e-5, "rtol": 1e-5}
     batch = sources(*lengths)
     with answering(precision, {}), torch.inference_mode():
         together = model.encode(batch)
         for row, length in enumerate(lengths):
             one = PairBatch(*(part[row : row + 1, :length] for part in vars(batch).values()))
             alone = model.encode(one)
-            assert torch.equal(alone.states[0], together.states[row, :length])
+            assert_close(alone.states[0], together.states[row, :length], **near)
             for ours, theirs in zip(alone.remembered, together.remembered, strict=True):
-                assert torch.equal(ours[0], theirs[row, :, :length])
+                assert_close(ours[0], theirs[row, :, :length], **near)
 
 
 @narrow_in_c

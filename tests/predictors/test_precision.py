@@ -7,11 +7,13 @@ from cli.conftest import babble_run, bert_run, classifier_run, copy_run, gpt_run
 
 import jumok
 from jumok.config import DecodingConfig
+from jumok.decoding import native_weights
 from jumok.decoding.native_step import NativeStep
 from jumok.errors import ConfigError
 from jumok.native.build import kernels, matrix_product
 from jumok.native.kernels import packs_narrow
 from jumok.nn.precision import narrow, weights_rest
+from jumok.predictors import searching
 from jumok.runs.loading import LoadOptions
 from jumok.training import precision
 
@@ -138,3 +140,18 @@ def test_a_loaded_one_is_loaded_again_in_its_precision(narrowed):
     load, _ = narrowed.__reduce__()
     assert load().answering.precision == "bf16"
     assert LoadOptions().precision == "auto"
+
+
+def test_processes_that_share_a_search_find_weights_packed(narrowed, monkeypatch):
+    """What is packed while there is one process, is there in all that are forked from it."""
+    monkeypatch.setattr(searching, "share", lambda answer, given, **rest: answer([*range(20)]))
+    monkeypatch.setattr(searching, "processes_for", lambda *given, **rest: 2)
+    taken, packed = [], native_weights.packed
+    monkeypatch.setattr(native_weights, "packed", lambda weight, kind: taken.append(weight) or packed(weight, kind))
+    fresh = in_bf16(narrowed.run.folder)
+    prepare = type(fresh.model).prepare
+    before = []
+    monkeypatch.setattr(type(fresh.model), "prepare", lambda self: prepare(self) or before.append(len(taken)))
+    fresh.answers(["a b c"] * 20)
+    assert before == [len(taken)]
+    assert taken or not packs_narrow()
