@@ -6,7 +6,7 @@ Where English is free (a or the, don't or do not, will or going to), the writer 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from jumok.data.builtin.korean import english_forms as forms
@@ -177,7 +177,8 @@ class Writer:
         if clause.negative:
             start = Word(negated(start.text), ((clause, "not"), *start.nodes), (*start.loose, clause))
         subject = [Word("there", (), (clause,))] if clause.predicate == "exist" else self._subject(clause)
-        return [*asked, start, *subject, *self._often(clause), *others, *self._around(clause, rest), *time]
+        ever = [Word("ever", ((clause, "modality"),))] if clause.modality == "been" else []
+        return [*asked, start, *subject, *ever, *self._often(clause), *others, *self._around(clause, rest), *time]
 
     def _asked(self, clause: Clause) -> list[Word]:
         """Return the question word that comes first, and take it away from where it would stand."""
@@ -284,6 +285,8 @@ class Writer:
     def _verb_words(self, clause: Clause) -> list[str]:
         predicate = clause.predicate
         text = predicate.english if isinstance(predicate, Verb) else SPECIAL.get(str(predicate), "")
+        if text == "go" and clause.modality == "been":
+            text = "be"  # I have been to Busan
         return text.removeprefix("not ").split(" ")
 
     def _verb_word(self, clause: Clause) -> str:
@@ -360,7 +363,7 @@ class Writer:
         return POSSESSIVES[self._pronoun_of(subject)] if self.meaning.mood != "suggestion" else "our"
 
     def _pronoun_of(self, entity: Entity) -> str:
-        if entity.pronoun in POSSESSIVES:
+        if entity.pronoun in POSSESSIVES and not entity.joined:
             return entity.pronoun
         if entity.is_plural or entity.pronoun == "who":
             return "they"
@@ -428,9 +431,13 @@ class Writer:
                 plain, led = [led[0], plain[0]], []
         for _, entity in plain:
             words += self._entity(entity)
+        timed = isinstance(clause.predicate, Verb)
+        if timed:
+            words += self._complement(clause)
         for argument, entity in led:
             words += self._with_preposition(argument.preposition, entity)
-        words += self._complement(clause)
+        if not timed:
+            words += self._complement(clause)
         if clause.than:
             if isinstance(clause.predicate, Verb):
                 words.append(Word(self.choose(["more", "better"]), ((clause, "more"),)))
@@ -443,6 +450,8 @@ class Writer:
         if clause.place:
             words += self._with_preposition(clause.place.noun.at if clause.place.noun else "", clause.place)
         times = [word for phrase in clause.times for word in marked(phrase.english, phrase)]
+        if clause.modality == "been" and self.meaning.mood == "statement" and not clause.negative:
+            times += self.choose([[], [Word("before", ((clause, "modality"),))]])
         if clause.subject and clause.subject.focus == "also":
             times.append(Word("too", ((clause.subject, "focus"),)))
         return times, words
@@ -507,6 +516,16 @@ class Writer:
     def _entity(self, entity: Entity, *, subject: bool = False, new: bool = False, none: bool = False) -> list[Word]:
         """Return the words of an entity; new: it is mentioned for the first time; none: there is none of it."""
         noun = entity.noun
+        if entity.joined:
+            first = self._entity(replace(entity, joined=None), subject=subject, new=new, none=none)
+            for word in first:
+                word.nodes = tuple(entity if isinstance(node, Entity) else node for node in word.nodes)
+                word.loose = tuple(entity if isinstance(node, Entity) else node for node in word.loose)
+            return [
+                *first,
+                Word("and", ((entity, "and"),)),
+                *self._entity(entity.joined, subject=subject, new=new, none=none),
+            ]
         if noun is None:
             if entity.pronoun in ("what", "where"):
                 return []
@@ -561,14 +580,14 @@ class Writer:
             for word in words:
                 word.loose += (entity,)  # Korean often leaves the owner out
             return words
-        if noun.article == "my" and entity.article != "a":
+        if noun.article == "my" and entity.article != "a" and not none:
             return one("my")
         if entity.article == "a" and not none:
             return one("a") if noun.article in ("a", "my") and not entity.count else []
         if entity.count or entity.article in ("s", "0"):
             return []
         if none:
-            return one("a") if noun.article == "a" else []
+            return one("a") if noun.article in ("a", "my") else []
         if noun.types & NEVER_THE or (noun.article == "0" and not subject and entity.article != "the"):
             return []
         if entity.article == "the" or noun.article == "the" or entity.relative:

@@ -125,6 +125,7 @@ class Writer:
     def __init__(self, level: Level, choose: Choose, meaning: Meaning, *, loose: bool = False) -> None:
         self.level, self.choose, self.meaning, self.loose = level, choose, meaning, loose
         self.link: Node = (meaning, "link")
+        self.titles: bool | None = None
 
     def sentence(self) -> list[Word]:
         """Return the words, without the mark at the end."""
@@ -180,6 +181,8 @@ class Writer:
                 words += [Word("더", ((clause, "more"),))] if self.choose([True, False], [0.8, 0.2]) else []
         for argument, entity in [] if self.meaning.leaves_out(clause) else clause.arguments:
             words += self._entity(entity, self._particle(argument.particle, entity, clause))
+        if isinstance(clause.complement, Phrase) and isinstance(clause.predicate, Verb):
+            words += marked(clause.complement.korean, clause.complement)
         if clause.than and isinstance(clause.predicate, Verb):
             words.append(Word("더", ((clause, "more"),)))
         if not soon:
@@ -237,6 +240,14 @@ class Writer:
 
     def _entity(self, entity: Entity, particle: str, *, stem: bool = False) -> list[Word]:
         """Return the words of an entity with its particle; stem: the last word is still to get the copula."""
+        if entity.joined:
+            first = self._entity(
+                replace(entity, joined=None), self.choose(["과", "하고"] if self.level in SPOKEN else ["과"])
+            )
+            for word in first:
+                word.nodes = tuple(entity if isinstance(node, Entity) else node for node in word.nodes)
+            first[-1].nodes += ((entity, "and"),)
+            return first + self._entity(entity.joined, particle, stem=stem)
         before = self._before(entity)
         name, extra = self._name(entity)
         if name == "것" and before:  # 이것
@@ -312,7 +323,7 @@ class Writer:
             if "korean-name" in entity.noun.types:
                 if self.level == "해":
                     return entity.noun.korean, "이" if final_of(entity.noun.korean) else ""
-                if self.level in POLITE and self.choose([True, False], [0.7, 0.3]):
+                if self.level in POLITE and self._says_title():
                     return f"{entity.noun.korean} 씨", ""
             return entity.noun.korean, ""
         if entity.pronoun == "I":
@@ -324,6 +335,12 @@ class Writer:
         if entity.pronoun == "what":
             return ("뭐" if self.level in SPOKEN else "무엇"), ""
         return PRONOUNS[entity.pronoun][0], ""
+
+    def _says_title(self) -> bool:
+        """Return whether names get 씨: all of a sentence, or none."""
+        if self.titles is None:
+            self.titles = self.choose([True, False], [0.7, 0.3])
+        return self.titles
 
     # --- predicates
 
@@ -467,12 +484,9 @@ class Writer:
         if clause.progressive and simply and self.choose([True, False], [0.6, 0.4]):
             return words, verb, nodes  # 지금 비가 와요
         if clause.progressive:
-            honoured = bool(clause.subject and clause.subject.is_honoured)
-            base = verb
-            if honoured and verb.kind == "시" and verb.text.endswith("시") and clause.predicate not in ("has",):
-                base = verb
-            words = [*words, Word(attach(base, "고"), nodes)]
-            return words, Stem("계시", "시") if honoured else Stem("있", "있"), ((clause, "progressive"),)
+            raised = verb.kind == "시"
+            words = [*words, Word(attach(self.unraised or verb, "고"), nodes)]  # 빨고 계세요, 드시고 계세요
+            return words, Stem("계시", "시") if raised else Stem("있", "있"), ((clause, "progressive"),)
         match modality:
             case "want":
                 other = bool(

@@ -1,6 +1,6 @@
 """Frames in which somebody does something: statements, questions, commands, suggestions."""
 
-from jumok.data.builtin.korean.frames.choosing import FOR_WHAT, HOW, WHAT_TIME, WHEN, WHY, by_people, decided
+from jumok.data.builtin.korean.frames.choosing import FOR_WHAT, HOW, ONCE, WHAT_TIME, WHEN, WHY, by_people, decided
 from jumok.data.builtin.korean.frames.drawing import Drawing
 from jumok.data.builtin.korean.lexicon import Verb
 from jumok.data.builtin.korean.meaning import Clause, Entity, Meaning
@@ -25,13 +25,14 @@ class Actions(Drawing):
 
     def question(self) -> Meaning:
         """Does somebody do something?"""
-        verb = self.dice(by_people())
+        verb = self.dice([one for one in by_people() if "negative" not in one.flags])
         subject = self.subject([("you", 0.62), ("name", 0.16), ("pronoun", 0.1), ("your kin", 0.12)])
         clause = self.action(verb, subject)
         self._no_you(clause)
         if "will" in verb.flags and self.dice.happens(0.3):
             modes = ["want", "can", "been", "must"]
-            clause.modality = self.dice(modes, [0.4, 0.3, 0.2, 0.1])
+            tried = 0.2 if verb.flags & {"big", "life"} == {"big"} or verb.korean in ONCE else 0.0
+            clause.modality = self.dice(modes, [0.4, 0.3, tried, 0.1])
             if clause.modality in ("want", "can") and self.dice.happens(0.4):
                 clause.times = self._times("future", verb=verb)
         else:
@@ -190,7 +191,10 @@ class Actions(Drawing):
         modes = ["want", "can", "must", "may", "intend", "try", "been"]
         verb = clause.predicate
         assert isinstance(verb, Verb)
-        clause.modality = self.dice(modes, [0.3, 0.22, 0.23, 0.04, 0.09, 0.04, 0.08])
+        tried = (
+            0.08 if verb.flags & {"big", "life"} == {"big"} or verb.korean in ONCE else 0.0
+        )  # worth telling that one has done it
+        clause.modality = self.dice(modes, [0.3, 0.22, 0.23, 0.04, 0.09, tried / 2, tried])
         if clause.modality in ("may", "must") and self.dice.happens(0.4):
             self._speak_to_you(clause)
         self._place(clause, 0.2)

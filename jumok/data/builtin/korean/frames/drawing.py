@@ -8,6 +8,8 @@ from jumok.data.builtin.korean.frames.choosing import (
     ANYBODY,
     BY_VEHICLE,
     COUNTING,
+    DAYS,
+    JOINING,
     NO_EQUALS,
     QUALIFYING,
     Subjects,
@@ -35,7 +37,8 @@ class Drawing:
                 people = ["he", "she", "we", "they"]
                 return Entity(pronoun=self.dice(people, [0.38, 0.34, 0.18, 0.1]))
             case "name":
-                return Entity(self.dice(self.words.of("name")))
+                first, second = self._two(self.words.of("name"))
+                return Entity(first, joined=Entity(second) if self.dice.happens(0.08) else None)
             case "kin":
                 return Entity(self.dice(self.words.of("kin")), owner=Entity(pronoun="I"))
             case "your kin":
@@ -100,12 +103,17 @@ class Drawing:
                 return self.object(argument, subject, verb=verb, plain=plain)
             return self._with_owner(noun, subject)
         article = argument.article.get(kind, "")
-        if noun.article == "my" or (article == "own" and noun.article != "0"):
+        if noun.article == "my" or "body" in noun.types or (article == "own" and noun.article != "0"):
             return self._with_owner(noun, subject)
         article = "" if article == "own" else article
         found = Entity(noun, article=article or ("the" if noun.is_person and not noun.is_name else ""))
         if not plain and not noun.is_person and article != "s":
             self._describe(found, verb)
+            bare = not (found.determiner or found.owner or found.adjective or found.count or article)
+            others = [one for one in self.words.of(kind) if one is not noun and one.article != "the"]
+            several = argument.particle == "을" and verb is not None and verb.korean in JOINING
+            if bare and several and others and noun.article != "the" and self.dice.happens(0.07):
+                found.joined = Entity(self.dice(others))
         return found
 
     def _describe(self, entity: Entity, verb: Verb | None = None) -> None:
@@ -168,7 +176,9 @@ class Drawing:
         self._place(clause, 0.3 * share)
         subject = clause.subject
         alone = (
-            not subject or subject.pronoun in ("I", "he", "she", "you") or bool(subject.noun and subject.noun.is_name)
+            not subject
+            or subject.pronoun in ("I", "he", "she", "you")
+            or bool(subject.noun and subject.noun.is_name and not subject.joined)
         )
         if "with" in verb.flags and alone and self.dice.happens(0.13 * share):
             clause.companion = self.somebody(subject)
@@ -187,11 +197,22 @@ class Drawing:
 
     def _times(self, *kinds: str, verb: Verb | None = None) -> list[Phrase]:
         """Return a time of the kinds; a verb tells whether it may be far away."""
-        return [self.dice(times_for(kinds, verb))]
+        found = times_for(kinds, verb)
+        return [self.dice(found)] if found else []
 
     def _clock(self) -> Phrase:
         hour = self.dice(range(1, 13))
         return numbers.clock(hour, self.dice([0, 30, 20, 10, 15], [0.6, 0.2, 0.08, 0.07, 0.05]), self._half(hour))
+
+    def _span(self) -> Phrase:
+        """Return from when until when."""
+        if self.dice.happens(0.25):
+            day, end = self.dice([("월", "금"), ("월", "수"), ("화", "목"), ("수", "일"), ("월", "토")])
+            return Phrase(f"[{day}요일부터] {end}요일까지", f"[from {DAYS[day]}] to {DAYS[end]}", "span")
+        hour = self.dice(range(1, 11))
+        later = hour + 1 + int(self.dice.random() * 2)
+        korean = f"[{numbers.own(hour)} 시부터] {numbers.own(later)} 시까지"
+        return Phrase(korean, f"[from {numbers.english(hour)}] to {numbers.english(later)}", "span")
 
     def _half(self, hour: int) -> str:
         if self.dice.happens(0.7):
@@ -237,7 +258,7 @@ class Drawing:
         if "long" in verb.flags and self.dice.happens(0.5):
             clause.progressive = True
             if self.dice.happens(0.45):
-                clause.times = self._times("now", "lately")
+                clause.times = self._times("now", "lately") if "big" in verb.flags else self._times("now")
             return
         if verb.korean in ("일어나다", "자다"):
             clause.times = [self._clock()] if not clause.adverb else self._times("habit", verb=verb)
@@ -245,8 +266,10 @@ class Drawing:
         if not clause.adverb and self.dice.happens(0.35):
             clause.adverb = self.dice([one for one in self.words.adverbs if one.kind == "often"])
         elif self.dice.happens(0.7):
-            clock = "clock" in verb.flags and self.dice.happens(0.3)
-            clause.times = [self._clock()] if clock else self._times("habit", verb=verb)
+            clock = "clock" in verb.flags and self.dice.happens(0.4)
+            clause.times = (
+                [self._span() if "long" in verb.flags else self._clock()] if clock else self._times("habit", verb=verb)
+            )
 
     def _deny(self, clause: Clause, share: float) -> None:
         verb = clause.predicate

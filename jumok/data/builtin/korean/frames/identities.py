@@ -101,6 +101,8 @@ class Identities(Drawing):
                 clause.times = []
                 clause.complement = Phrase(f"[{numbers.own(hour)}] 시{minutes}", english, "clock time")
                 clause.subject = None
+        if clause.subject:
+            clause.subject.joined = None
         if mood == "statement" and isinstance(clause.complement, Entity):
             self._deny(clause, 0.18)
         return Meaning(clause, mood)

@@ -163,7 +163,7 @@ class LinkedClauses(Drawing):
             return self.sequence()
         main.tense = other.tense = self.dice(["past", "future"], [0.75, 0.25])
         if link == "and" and self.dice.happens(0.3):
-            other.times = self._times(main.tense, verb=first)
+            other.times = self._times(main.tense, verb=SMALL)
         if link in ("before", "after") and main.tense == "future":
             other.tense = "present"
         return Meaning(main, "statement", link, other)
