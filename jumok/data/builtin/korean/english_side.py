@@ -145,8 +145,12 @@ class Writer:
         """Return a clause as a statement; again: its subject was said before; silent: need not be said again."""
         subject = [] if silent else self._subject(clause, again=again)
         group = self._verb_group(clause)
-        if self.meaning.leaves_out(clause):
-            return subject + self._negated([Auxiliary("do", clause, "base")], clause)
+        if self.meaning.leaves_out(clause):  # but Jimin didn't
+            main = group[0] if self._is_light(group[0]) else Auxiliary("do", clause, "base")
+            form, no = self._first_form(main, clause), (clause, "not")
+            return subject + self.choose(
+                [[Word(negated(form), (clause, no))], [Word(form, (clause,)), Word("not", (no,))]], [0.8, 0.2]
+            )
         time, rest = self._rest(clause)
         if silent and clause.tense == "future":
             return self._from_verb(clause, "base")
@@ -154,7 +158,8 @@ class Writer:
         words = self._contracted(words, len(subject), clause) + self._around(clause, rest)
         ahead = clause is self.meaning.other and self.meaning.link == "and" and bool(time)
         if ahead or (
-            clause.times
+            clause.modality != "seem"
+            and clause.times
             and not (clause.subject and clause.subject.focus)
             and not again
             and clause is self.meaning.clause
@@ -435,7 +440,8 @@ class Writer:
         if timed:
             words += self._complement(clause)
         for argument, entity in led:
-            words += self._with_preposition(argument.preposition, entity)
+            own = entity.noun.at if argument.preposition == "@" and entity.noun else argument.preposition.strip("@")
+            words += self._with_preposition(own, entity)
         if not timed:
             words += self._complement(clause)
         if clause.than:
@@ -517,15 +523,16 @@ class Writer:
         """Return the words of an entity; new: it is mentioned for the first time; none: there is none of it."""
         noun = entity.noun
         if entity.joined:
-            first = self._entity(replace(entity, joined=None), subject=subject, new=new, none=none)
+            article = entity.article or self.choose(["a", "the"]) if not subject else ""
+            first = self._entity(replace(entity, joined=None, article=article), subject=subject)
             for word in first:
                 word.nodes = tuple(entity if isinstance(node, Entity) else node for node in word.nodes)
                 word.loose = tuple(entity if isinstance(node, Entity) else node for node in word.loose)
-            return [
-                *first,
-                Word("and", ((entity, "and"),)),
-                *self._entity(entity.joined, subject=subject, new=new, none=none),
-            ]
+            second = self._entity(replace(entity.joined, article=article), subject=subject)
+            for word in second:
+                word.nodes = tuple(entity.joined if isinstance(node, Entity) else node for node in word.nodes)
+                word.loose = tuple(entity.joined if isinstance(node, Entity) else node for node in word.loose)
+            return [*first, Word("and", ((entity, "and"),)), *second]
         if noun is None:
             if entity.pronoun in ("what", "where"):
                 return []

@@ -185,9 +185,11 @@ class Writer:
             words += marked(clause.complement.korean, clause.complement)
         if clause.than and isinstance(clause.predicate, Verb):
             words.append(Word("더", ((clause, "more"),)))
-        if not soon:
-            words += adverb
-        return words + self._predicate(clause, final)
+        predicate = self._predicate(clause, final)
+        if soon:
+            return words + predicate
+        apart = isinstance(clause.predicate, Adjective) and bool(clause.predicate.fixed)  # 키가 아주 커요
+        return words + (predicate[:1] + adverb + predicate[1:] if apart else adverb + predicate)
 
     def _subject(self, clause: Clause, *, inner: bool, final: str) -> list[Word]:
         entity = clause.subject
@@ -368,7 +370,7 @@ class Writer:
             fixed, text = SPECIAL[predicate]
             return [Word(fixed, (clause,))], Stem(text), (clause,)
         verb = self._humble(clause, predicate) if isinstance(predicate, Verb) else predicate.stem
-        words = marked_fixed(predicate, clause)
+        words = [] if self.meaning.leaves_out(clause) else marked_fixed(predicate, clause)
         if isinstance(predicate, Adjective) and self._is_inner(clause):
             verb = Stem(attach(verb, "아") + "하")
         if honoured and clause.modality != "want":  # there it goes to the wish: 가고 싶으세요?
@@ -451,6 +453,8 @@ class Writer:
         self, clause: Clause, words: list[Word], verb: Stem, nodes: tuple[Node, ...], final: str
     ) -> tuple[list[Word], Stem, tuple[Node, ...]]:
         no: Node = (clause, "not")
+        if verb.text == "있":  # 관심이 없어요
+            return words, Stem("없", "있", action=False), (*nodes, no)
         unable = clause.modality == "can" or (isinstance(clause.predicate, Verb) and "unable" in clause.predicate.flags)
         if clause.modality in ("want", "must", "may", "been") or (final in ("command",)):
             return words, verb, nodes  # their own forms are negative
@@ -463,7 +467,7 @@ class Writer:
         short, rest = [Word(mark, mark_nodes)], verb
         if divided and not clause.arguments and not words and verb.kind != "시":
             short, rest = [Word(root, (clause,)), *short], Stem("하")  # 공부 안 해요
-        elif (divided and not words) or (not verb.action and len(verb.text) > 2) or verb.text in ("알", "모르"):
+        elif (divided and not words) or (not verb.action and len(verb.text) > 2) or verb.text in ("알", "모르", "잘하"):
             short = []
         if bool(short) and self.choose([True, False], [0.6, 0.4]):
             return [*words, *short], rest, nodes
@@ -571,8 +575,16 @@ class Writer:
             end = {"해": "마", "해요": "마세요", "합쇼": "마십시오", "해라": "마라"}[self.level]
             return [*words, Word(end, ((clause, "not"),))]
         if final == "request":
+            please: Node = (clause, "please")
+            if verb.text == "돕":
+                verb = Stem("도와주")
+            if verb.text.endswith("주"):  # 빌려주세요, not *빌려줘 주세요
+                text = {"해": attach(verb, "아"), "해요": attach(verb.honorific, "아요")}.get(self.level) or attach(
+                    verb.honorific, "읍시오"
+                )
+                return [Word(text, (*nodes, please))]
             end = {"해": "줘", "해요": "주세요", "합쇼": "주십시오"}[self.level]
-            return [Word(attach(verb, "아"), nodes), Word(end, ((clause, "please"),))]
+            return [Word(attach(verb, "아"), nodes), Word(end, (please,))]
         if self.level in POLITE:
             polite = honorific_of(verb)
             return [Word(attach(polite, "아요" if self.level == "해요" else "읍시오"), nodes)]

@@ -27,6 +27,8 @@ class Actions(Drawing):
         """Does somebody do something?"""
         verb = self.dice([one for one in by_people() if "negative" not in one.flags])
         subject = self.subject([("you", 0.62), ("name", 0.16), ("pronoun", 0.1), ("your kin", 0.12)])
+        if subject.pronoun == "we":
+            subject = self.subject([("you", 1.0)])
         clause = self.action(verb, subject)
         self._no_you(clause)
         if "will" in verb.flags and self.dice.happens(0.3):
@@ -69,7 +71,11 @@ class Actions(Drawing):
 
     def _for_what(self) -> Clause:
         verb = self.dice(
-            [one for one in by_people() if one.korean in FOR_WHAT and one.english != "have" and _takes_one(one)]
+            [
+                one
+                for one in by_people()
+                if one.korean in FOR_WHAT and one.english not in ("have", "take", "hear") and _takes_one(one)
+            ]
         )
         return self._asked_of(Clause(verb, self._you(), [(verb.arguments[0], Entity(pronoun="what"))]))
 
@@ -141,7 +147,9 @@ class Actions(Drawing):
         wanted = {"suggestion": "with", "request": "service", "offer": "with" if person == "we" else "service"}.get(
             mood, "will"
         )
-        verb = self.dice([one for one in decided() if "state" not in one.flags and wanted in one.flags])
+        away = mood in ("command", "request", "promise")  # one does not say: let's come
+        verbs = [one for one in decided() if "state" not in one.flags and wanted in one.flags]
+        verb = self.dice([one for one in verbs if away or one.korean not in ("오다", "돌아오다")])
         clause = self.action(verb, Entity(pronoun=person))
         for place, (argument, entity) in enumerate(clause.arguments):
             if (entity.pronoun == "you" and person != "I") or (entity.pronoun == "I" and person in ("I", "we")):

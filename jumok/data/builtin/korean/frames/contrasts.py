@@ -98,7 +98,7 @@ class Contrasts(Qualities):
             inside.times = self._times("past", verb=verb)
         self._place(inside, 0.25)
         subject = Entity(noun, relative=inside, article="the")
-        if self.dice.happens(0.75):
+        if verb.korean in ("먹다", "마시다", "팔다", "주문하다") or self.dice.happens(0.75):
             adjective = self.dice(fitting)
             clause = Clause(adjective, subject)
             clause.tense = self.dice(["present", "past"], [0.65, 0.35])

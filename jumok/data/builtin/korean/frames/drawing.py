@@ -75,7 +75,7 @@ class Drawing:
                 return Entity(self.dice(self.words.of("stranger")), determiner=self.dice(["", "that"]), article="the")
         names = self.words.of("name")
         found = self.dice(names)
-        while subject and found is subject.noun:
+        while subject and found in (subject.noun, subject.joined and subject.joined.noun):
             found = self.dice(names)
         return Entity(found)
 
@@ -98,6 +98,8 @@ class Drawing:
             return self.somebody(subject, equal=equal)
         kind = self.dice([name for name in argument.types if name != "person"])
         noun = self.dice(self.words.of(kind))
+        if noun.is_name and subject and noun in (subject.noun, subject.joined and subject.joined.noun):
+            return self.object(argument, subject, verb=verb, plain=plain)
         if noun.is_person and "kin" in noun.types:
             if equal and noun.honoured:
                 return self.object(argument, subject, verb=verb, plain=plain)

@@ -62,6 +62,8 @@ class Identities(Drawing):
                         [Entity(pronoun="I"), Entity(pronoun="I"), Entity(self.dice(self.words.of("name")))]
                     ),
                 )
+                if mood == "question":
+                    clause.complement.owner = Entity(self.dice(self.words.of("name")))
                 if clause.complement.owner and clause.complement.owner.noun is clause.subject.noun:
                     clause.complement.owner = Entity(pronoun="I")
             case "age":

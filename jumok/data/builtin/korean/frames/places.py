@@ -71,10 +71,11 @@ class Places(Drawing):
 
     def _stand(self, clause: Clause) -> None:
         """Choose where a small thing or an animal is."""
-        clause.position = self.dice(self.words.positions, [5, 5, 2, 1, 2, 1, 1, 0.2, 0])
-        places = [kind for kind in clause.position.goes_with if kind not in ("building", "station", "visited")] or [
-            "furniture"
-        ]
+        clause.position = self.dice(self.words.positions, [5, 5, 2, 1, 2, 1, 1, 0, 0])
+        lacking = ("building", "station", "visited", "outdoor-thing")
+        places = [kind for kind in clause.position.goes_with if kind not in lacking]
+        if clause.subject and clause.subject.noun and "animal" in clause.subject.noun.types:
+            places = ["pet-box" if kind == "container" else kind for kind in places]
         clause.complement = Entity(self.dice(self.words.of(*places)), article="the")
         if clause.subject and clause.subject.noun is clause.complement.noun:
             self._stand(clause)
