@@ -541,7 +541,7 @@ class Writer:
             return [Word(entity.pronoun if subject else OBJECTS[entity.pronoun], (entity,))]
         if noun.korean == "것" and entity.determiner:
             return [Word(entity.determiner, ((entity, "determiner"), entity))]
-        many = entity.count > 1 or (entity.article == "s" and noun.article == "a")
+        many = (entity.count > 1 and noun.article != "s") or (entity.article == "s" and noun.article == "a")
         name = forms.plural(noun.english) if many else noun.english
         words = self._article(entity, subject=subject, new=new, none=none)
         before: list[Word] = []
@@ -590,11 +590,11 @@ class Writer:
         if noun.article == "my" and entity.article != "a" and not none:
             return one("my")
         if entity.article == "a" and not none:
-            return one("a") if noun.article in ("a", "my") and not entity.count else []
+            return one("a") if noun.article in ("a", "my", "the") and not entity.count else []
         if entity.count or entity.article in ("s", "0"):
             return []
         if none:
-            return one("a") if noun.article in ("a", "my") else []
+            return one("a") if noun.article in ("a", "my", "the") else []
         if noun.types & NEVER_THE or (noun.article == "0" and not subject and entity.article != "the"):
             return []
         if entity.article == "the" or noun.article == "the" or entity.relative:

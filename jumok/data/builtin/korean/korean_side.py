@@ -210,7 +210,9 @@ class Writer:
             return self._entity(entity, "은")
         if clause.predicate in ("located", "has", "be") or entity.pronoun or self.meaning.link == "but":
             return self._entity(entity, "은")
-        return self._entity(entity, self.choose(["은", "이"], [0.75, 0.25] if entity.determiner else [0.6, 0.4]))
+        happens = isinstance(clause.predicate, Verb) and clause.predicate.subject != ("person",)
+        topics = [0.25, 0.75] if happens else [0.75, 0.25] if entity.determiner else [0.6, 0.4]
+        return self._entity(entity, self.choose(["은", "이"], topics))
 
     def _drops(self, entity: Entity, *, inner: bool) -> bool:
         if self.meaning.mood in ("suggestion", "offer", "promise"):

@@ -80,7 +80,13 @@ class Actions(Drawing):
         return self._asked_of(Clause(verb, self._you(), [(verb.arguments[0], Entity(pronoun="what"))]))
 
     def _for_whom(self) -> Clause:
-        verb = self.dice([one for one in by_people() if len(one.arguments) == 1 and "person" in one.arguments[0].types])
+        verb = self.dice(
+            [
+                one
+                for one in by_people()
+                if len(one.arguments) == 1 and "person" in one.arguments[0].types and "negative" not in one.flags
+            ]
+        )
         return self._asked_of(Clause(verb, self._you(), [(verb.arguments[0], Entity(pronoun="who"))]))
 
     def _for_where(self) -> Clause:

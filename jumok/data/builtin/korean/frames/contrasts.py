@@ -89,7 +89,7 @@ class Contrasts(Qualities):
             not fitting
             or noun.is_person
             or noun.article == "my"
-            or noun.types & {"town", "country", "language", "weather", "meal"}
+            or noun.types & {"town", "country", "language", "weather", "meal", "subject"}
         ):
             return self.relative()
         telling = self.subject([("I", 0.5), ("name", 0.3), ("pronoun", 0.2)])

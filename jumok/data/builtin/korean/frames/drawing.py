@@ -236,6 +236,8 @@ class Drawing:
             clause.tense = self.dice(tenses, [0.48, 0.27 if usual else 0.0, 0.25 if "will" in verb.flags else 0.08])
         if clause.tense == "present":
             self._in_present(clause, verb)
+        elif verb.korean == "일어나다":
+            clause.times = [] if clause.adverb else [self._clock()]
         elif self.dice.happens(share):
             if "clock" in verb.flags and self.dice.happens(0.3):
                 clause.times = [self._clock()]

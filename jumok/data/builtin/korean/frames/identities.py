@@ -105,6 +105,8 @@ class Identities(Drawing):
                 clause.subject = None
         if clause.subject:
             clause.subject.joined = None
+            if mood == "question" and clause.subject.owner and clause.subject.owner.pronoun == "I":
+                clause.subject.owner = Entity(pronoun="you")
         if mood == "statement" and isinstance(clause.complement, Entity):
             self._deny(clause, 0.18)
         return Meaning(clause, mood)
