@@ -18,6 +18,9 @@ class Actions(Drawing):
             return Meaning(clause)
         self._around(clause)
         self._in_time(clause)
+        done = [one for one in self.words.adverbs if one.kind == "already" and verb.korean in one.goes_with]
+        if done and clause.tense == "past" and not clause.adverb and not clause.times and self.dice.happens(0.3):
+            clause.adverb = self.dice(done)
         self._deny(clause, 0.05 if "past" in verb.flags else 0.15)
         if not clause.negative and clause.tense != "past" and not clause.adverb:
             self._focus(clause)

@@ -75,7 +75,8 @@ class Places(Drawing):
         lacking = ("building", "station", "visited", "outdoor-thing")
         places = [kind for kind in clause.position.goes_with if kind not in lacking]
         if clause.subject and clause.subject.noun and "animal" in clause.subject.noun.types:
-            places = ["pet-box" if kind == "container" else kind for kind in places]
+            instead = {"container": "pet-box", "standing": "outdoor-thing"}
+            places = [instead.get(kind, kind) for kind in places]
         clause.complement = Entity(self.dice(self.words.of(*places)), article="the")
         if clause.subject and clause.subject.noun is clause.complement.noun:
             self._stand(clause)
