@@ -6,7 +6,7 @@ Where English is free (a or the, don't or do not, will or going to), the writer 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from jumok.data.builtin.korean import english_forms as forms
@@ -145,8 +145,12 @@ class Writer:
         """Return a clause as a statement; again: its subject was said before; silent: need not be said again."""
         subject = [] if silent else self._subject(clause, again=again)
         group = self._verb_group(clause)
-        if self.meaning.leaves_out(clause):
-            return subject + self._negated([Auxiliary("do", clause, "base")], clause)
+        if self.meaning.leaves_out(clause):  # but Jimin didn't
+            main = group[0] if self._is_light(group[0]) else Auxiliary("do", clause, "base")
+            form, no = self._first_form(main, clause), (clause, "not")
+            return subject + self.choose(
+                [[Word(negated(form), (clause, no))], [Word(form, (clause,)), Word("not", (no,))]], [0.8, 0.2]
+            )
         time, rest = self._rest(clause)
         if silent and clause.tense == "future":
             return self._from_verb(clause, "base")
@@ -154,7 +158,8 @@ class Writer:
         words = self._contracted(words, len(subject), clause) + self._around(clause, rest)
         ahead = clause is self.meaning.other and self.meaning.link == "and" and bool(time)
         if ahead or (
-            clause.times
+            clause.modality != "seem"
+            and clause.times
             and not (clause.subject and clause.subject.focus)
             and not again
             and clause is self.meaning.clause
@@ -177,7 +182,8 @@ class Writer:
         if clause.negative:
             start = Word(negated(start.text), ((clause, "not"), *start.nodes), (*start.loose, clause))
         subject = [Word("there", (), (clause,))] if clause.predicate == "exist" else self._subject(clause)
-        return [*asked, start, *subject, *self._often(clause), *others, *self._around(clause, rest), *time]
+        ever = [Word("ever", ((clause, "modality"),))] if clause.modality == "been" else []
+        return [*asked, start, *subject, *ever, *self._often(clause), *others, *self._around(clause, rest), *time]
 
     def _asked(self, clause: Clause) -> list[Word]:
         """Return the question word that comes first, and take it away from where it would stand."""
@@ -284,6 +290,8 @@ class Writer:
     def _verb_words(self, clause: Clause) -> list[str]:
         predicate = clause.predicate
         text = predicate.english if isinstance(predicate, Verb) else SPECIAL.get(str(predicate), "")
+        if text == "go" and clause.modality == "been":
+            text = "be"  # I have been to Busan
         return text.removeprefix("not ").split(" ")
 
     def _verb_word(self, clause: Clause) -> str:
@@ -360,7 +368,7 @@ class Writer:
         return POSSESSIVES[self._pronoun_of(subject)] if self.meaning.mood != "suggestion" else "our"
 
     def _pronoun_of(self, entity: Entity) -> str:
-        if entity.pronoun in POSSESSIVES:
+        if entity.pronoun in POSSESSIVES and not entity.joined:
             return entity.pronoun
         if entity.is_plural or entity.pronoun == "who":
             return "they"
@@ -428,9 +436,14 @@ class Writer:
                 plain, led = [led[0], plain[0]], []
         for _, entity in plain:
             words += self._entity(entity)
+        timed = isinstance(clause.predicate, Verb)
+        if timed:
+            words += self._complement(clause)
         for argument, entity in led:
-            words += self._with_preposition(argument.preposition, entity)
-        words += self._complement(clause)
+            own = entity.noun.at if argument.preposition == "@" and entity.noun else argument.preposition.strip("@")
+            words += self._with_preposition(own, entity)
+        if not timed:
+            words += self._complement(clause)
         if clause.than:
             if isinstance(clause.predicate, Verb):
                 words.append(Word(self.choose(["more", "better"]), ((clause, "more"),)))
@@ -443,6 +456,8 @@ class Writer:
         if clause.place:
             words += self._with_preposition(clause.place.noun.at if clause.place.noun else "", clause.place)
         times = [word for phrase in clause.times for word in marked(phrase.english, phrase)]
+        if clause.modality == "been" and self.meaning.mood == "statement" and not clause.negative:
+            times += self.choose([[], [Word("before", ((clause, "modality"),))]])
         if clause.subject and clause.subject.focus == "also":
             times.append(Word("too", ((clause.subject, "focus"),)))
         return times, words
@@ -507,6 +522,17 @@ class Writer:
     def _entity(self, entity: Entity, *, subject: bool = False, new: bool = False, none: bool = False) -> list[Word]:
         """Return the words of an entity; new: it is mentioned for the first time; none: there is none of it."""
         noun = entity.noun
+        if entity.joined:
+            article = entity.article or self.choose(["a", "the"]) if not subject else ""
+            first = self._entity(replace(entity, joined=None, article=article), subject=subject)
+            for word in first:
+                word.nodes = tuple(entity if isinstance(node, Entity) else node for node in word.nodes)
+                word.loose = tuple(entity if isinstance(node, Entity) else node for node in word.loose)
+            second = self._entity(replace(entity.joined, article=article), subject=subject)
+            for word in second:
+                word.nodes = tuple(entity.joined if isinstance(node, Entity) else node for node in word.nodes)
+                word.loose = tuple(entity.joined if isinstance(node, Entity) else node for node in word.loose)
+            return [*first, Word("and", ((entity, "and"),)), *second]
         if noun is None:
             if entity.pronoun in ("what", "where"):
                 return []
@@ -515,7 +541,7 @@ class Writer:
             return [Word(entity.pronoun if subject else OBJECTS[entity.pronoun], (entity,))]
         if noun.korean == "것" and entity.determiner:
             return [Word(entity.determiner, ((entity, "determiner"), entity))]
-        many = entity.count > 1 or (entity.article == "s" and noun.article == "a")
+        many = (entity.count > 1 and noun.article != "s") or (entity.article == "s" and noun.article == "a")
         name = forms.plural(noun.english) if many else noun.english
         words = self._article(entity, subject=subject, new=new, none=none)
         before: list[Word] = []
@@ -561,14 +587,14 @@ class Writer:
             for word in words:
                 word.loose += (entity,)  # Korean often leaves the owner out
             return words
-        if noun.article == "my" and entity.article != "a":
+        if noun.article == "my" and entity.article != "a" and not none:
             return one("my")
         if entity.article == "a" and not none:
-            return one("a") if noun.article in ("a", "my") and not entity.count else []
+            return one("a") if noun.article in ("a", "my", "the") and not entity.count else []
         if entity.count or entity.article in ("s", "0"):
             return []
         if none:
-            return one("a") if noun.article == "a" else []
+            return one("a") if noun.article in ("a", "my", "the") else []
         if noun.types & NEVER_THE or (noun.article == "0" and not subject and entity.article != "the"):
             return []
         if entity.article == "the" or noun.article == "the" or entity.relative:

@@ -125,6 +125,7 @@ class Writer:
     def __init__(self, level: Level, choose: Choose, meaning: Meaning, *, loose: bool = False) -> None:
         self.level, self.choose, self.meaning, self.loose = level, choose, meaning, loose
         self.link: Node = (meaning, "link")
+        self.titles: bool | None = None
 
     def sentence(self) -> list[Word]:
         """Return the words, without the mark at the end."""
@@ -180,11 +181,15 @@ class Writer:
                 words += [Word("더", ((clause, "more"),))] if self.choose([True, False], [0.8, 0.2]) else []
         for argument, entity in [] if self.meaning.leaves_out(clause) else clause.arguments:
             words += self._entity(entity, self._particle(argument.particle, entity, clause))
+        if isinstance(clause.complement, Phrase) and isinstance(clause.predicate, Verb):
+            words += marked(clause.complement.korean, clause.complement)
         if clause.than and isinstance(clause.predicate, Verb):
             words.append(Word("더", ((clause, "more"),)))
-        if not soon:
-            words += adverb
-        return words + self._predicate(clause, final)
+        predicate = self._predicate(clause, final)
+        if soon:
+            return words + predicate
+        apart = isinstance(clause.predicate, Adjective) and bool(clause.predicate.fixed)  # 키가 아주 커요
+        return words + (predicate[:1] + adverb + predicate[1:] if apart else adverb + predicate)
 
     def _subject(self, clause: Clause, *, inner: bool, final: str) -> list[Word]:
         entity = clause.subject
@@ -205,7 +210,9 @@ class Writer:
             return self._entity(entity, "은")
         if clause.predicate in ("located", "has", "be") or entity.pronoun or self.meaning.link == "but":
             return self._entity(entity, "은")
-        return self._entity(entity, self.choose(["은", "이"], [0.75, 0.25] if entity.determiner else [0.6, 0.4]))
+        happens = isinstance(clause.predicate, Verb) and clause.predicate.subject != ("person",)
+        topics = [0.25, 0.75] if happens else [0.75, 0.25] if entity.determiner else [0.6, 0.4]
+        return self._entity(entity, self.choose(["은", "이"], topics))
 
     def _drops(self, entity: Entity, *, inner: bool) -> bool:
         if self.meaning.mood in ("suggestion", "offer", "promise"):
@@ -237,6 +244,14 @@ class Writer:
 
     def _entity(self, entity: Entity, particle: str, *, stem: bool = False) -> list[Word]:
         """Return the words of an entity with its particle; stem: the last word is still to get the copula."""
+        if entity.joined:
+            first = self._entity(
+                replace(entity, joined=None), self.choose(["과", "하고"] if self.level in SPOKEN else ["과"])
+            )
+            for word in first:
+                word.nodes = tuple(entity if isinstance(node, Entity) else node for node in word.nodes)
+            first[-1].nodes += ((entity, "and"),)
+            return first + self._entity(entity.joined, particle, stem=stem)
         before = self._before(entity)
         name, extra = self._name(entity)
         if name == "것" and before:  # 이것
@@ -312,7 +327,7 @@ class Writer:
             if "korean-name" in entity.noun.types:
                 if self.level == "해":
                     return entity.noun.korean, "이" if final_of(entity.noun.korean) else ""
-                if self.level in POLITE and self.choose([True, False], [0.7, 0.3]):
+                if self.level in POLITE and self._says_title():
                     return f"{entity.noun.korean} 씨", ""
             return entity.noun.korean, ""
         if entity.pronoun == "I":
@@ -324,6 +339,12 @@ class Writer:
         if entity.pronoun == "what":
             return ("뭐" if self.level in SPOKEN else "무엇"), ""
         return PRONOUNS[entity.pronoun][0], ""
+
+    def _says_title(self) -> bool:
+        """Return whether names get 씨: all of a sentence, or none."""
+        if self.titles is None:
+            self.titles = self.choose([True, False], [0.7, 0.3])
+        return self.titles
 
     # --- predicates
 
@@ -351,7 +372,7 @@ class Writer:
             fixed, text = SPECIAL[predicate]
             return [Word(fixed, (clause,))], Stem(text), (clause,)
         verb = self._humble(clause, predicate) if isinstance(predicate, Verb) else predicate.stem
-        words = marked_fixed(predicate, clause)
+        words = [] if self.meaning.leaves_out(clause) else marked_fixed(predicate, clause)
         if isinstance(predicate, Adjective) and self._is_inner(clause):
             verb = Stem(attach(verb, "아") + "하")
         if honoured and clause.modality != "want":  # there it goes to the wish: 가고 싶으세요?
@@ -434,6 +455,8 @@ class Writer:
         self, clause: Clause, words: list[Word], verb: Stem, nodes: tuple[Node, ...], final: str
     ) -> tuple[list[Word], Stem, tuple[Node, ...]]:
         no: Node = (clause, "not")
+        if verb.text == "있":  # 관심이 없어요
+            return words, Stem("없", "있", action=False), (*nodes, no)
         unable = clause.modality == "can" or (isinstance(clause.predicate, Verb) and "unable" in clause.predicate.flags)
         if clause.modality in ("want", "must", "may", "been") or (final in ("command",)):
             return words, verb, nodes  # their own forms are negative
@@ -446,7 +469,7 @@ class Writer:
         short, rest = [Word(mark, mark_nodes)], verb
         if divided and not clause.arguments and not words and verb.kind != "시":
             short, rest = [Word(root, (clause,)), *short], Stem("하")  # 공부 안 해요
-        elif (divided and not words) or (not verb.action and len(verb.text) > 2) or verb.text in ("알", "모르"):
+        elif (divided and not words) or (not verb.action and len(verb.text) > 2) or verb.text in ("알", "모르", "잘하"):
             short = []
         if bool(short) and self.choose([True, False], [0.6, 0.4]):
             return [*words, *short], rest, nodes
@@ -467,12 +490,9 @@ class Writer:
         if clause.progressive and simply and self.choose([True, False], [0.6, 0.4]):
             return words, verb, nodes  # 지금 비가 와요
         if clause.progressive:
-            honoured = bool(clause.subject and clause.subject.is_honoured)
-            base = verb
-            if honoured and verb.kind == "시" and verb.text.endswith("시") and clause.predicate not in ("has",):
-                base = verb
-            words = [*words, Word(attach(base, "고"), nodes)]
-            return words, Stem("계시", "시") if honoured else Stem("있", "있"), ((clause, "progressive"),)
+            raised = verb.kind == "시"
+            words = [*words, Word(attach(self.unraised or verb, "고"), nodes)]  # 빨고 계세요, 드시고 계세요
+            return words, Stem("계시", "시") if raised else Stem("있", "있"), ((clause, "progressive"),)
         match modality:
             case "want":
                 other = bool(
@@ -557,8 +577,16 @@ class Writer:
             end = {"해": "마", "해요": "마세요", "합쇼": "마십시오", "해라": "마라"}[self.level]
             return [*words, Word(end, ((clause, "not"),))]
         if final == "request":
+            please: Node = (clause, "please")
+            if verb.text == "돕":
+                verb = Stem("도와주")
+            if verb.text.endswith("주"):  # 빌려주세요, not *빌려줘 주세요
+                text = {"해": attach(verb, "아"), "해요": attach(verb.honorific, "아요")}.get(self.level) or attach(
+                    verb.honorific, "읍시오"
+                )
+                return [Word(text, (*nodes, please))]
             end = {"해": "줘", "해요": "주세요", "합쇼": "주십시오"}[self.level]
-            return [Word(attach(verb, "아"), nodes), Word(end, ((clause, "please"),))]
+            return [Word(attach(verb, "아"), nodes), Word(end, (please,))]
         if self.level in POLITE:
             polite = honorific_of(verb)
             return [Word(attach(polite, "아요" if self.level == "해요" else "읍시오"), nodes)]

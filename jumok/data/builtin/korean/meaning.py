@@ -32,11 +32,14 @@ class Entity:
     adjective: Adjective | None = None
     relative: "Clause | None" = None
     focus: str = ""  # also, only
+    joined: "Entity | None" = None  # an apple and a pear
     article: str = ""  # of English: the, s (plural), a; the noun's own where empty
 
     @property
     def is_plural(self) -> bool:
         """Whether English verbs agree with a plural."""
+        if self.joined:
+            return True
         if self.noun:
             return self.noun.article == "s" or "s" in self.article or self.noun.english == "parents" or self.count > 1
         return self.pronoun in ("we", "they", "you")
@@ -127,6 +130,8 @@ def _of_entity(entity: Entity, name: Callable[[Any], str]) -> list[str]:
     found = [name(entry) for entry in (entity.noun, entity.adjective) if entry]
     if entity.count:
         found.append(str(entity.count))
+    if entity.joined:
+        found += _of_entity(entity.joined, name)
     if entity.owner and entity.owner.noun:
         found.append(name(entity.owner.noun))
     if entity.relative:

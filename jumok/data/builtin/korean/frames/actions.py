@@ -1,6 +1,6 @@
 """Frames in which somebody does something: statements, questions, commands, suggestions."""
 
-from jumok.data.builtin.korean.frames.choosing import FOR_WHAT, HOW, WHAT_TIME, WHEN, WHY, by_people, decided
+from jumok.data.builtin.korean.frames.choosing import FOR_WHAT, HOW, ONCE, WHAT_TIME, WHEN, WHY, by_people, decided
 from jumok.data.builtin.korean.frames.drawing import Drawing
 from jumok.data.builtin.korean.lexicon import Verb
 from jumok.data.builtin.korean.meaning import Clause, Entity, Meaning
@@ -18,6 +18,9 @@ class Actions(Drawing):
             return Meaning(clause)
         self._around(clause)
         self._in_time(clause)
+        done = [one for one in self.words.adverbs if one.kind == "already" and verb.korean in one.goes_with]
+        if done and clause.tense == "past" and not clause.adverb and not clause.times and self.dice.happens(0.3):
+            clause.adverb = self.dice(done)
         self._deny(clause, 0.05 if "past" in verb.flags else 0.15)
         if not clause.negative and clause.tense != "past" and not clause.adverb:
             self._focus(clause)
@@ -25,13 +28,16 @@ class Actions(Drawing):
 
     def question(self) -> Meaning:
         """Does somebody do something?"""
-        verb = self.dice(by_people())
+        verb = self.dice([one for one in by_people() if "negative" not in one.flags])
         subject = self.subject([("you", 0.62), ("name", 0.16), ("pronoun", 0.1), ("your kin", 0.12)])
+        if subject.pronoun == "we":
+            subject = self.subject([("you", 1.0)])
         clause = self.action(verb, subject)
         self._no_you(clause)
         if "will" in verb.flags and self.dice.happens(0.3):
             modes = ["want", "can", "been", "must"]
-            clause.modality = self.dice(modes, [0.4, 0.3, 0.2, 0.1])
+            tried = 0.2 if verb.flags & {"big", "life"} == {"big"} or verb.korean in ONCE else 0.0
+            clause.modality = self.dice(modes, [0.4, 0.3, tried, 0.1])
             if clause.modality in ("want", "can") and self.dice.happens(0.4):
                 clause.times = self._times("future", verb=verb)
         else:
@@ -68,12 +74,22 @@ class Actions(Drawing):
 
     def _for_what(self) -> Clause:
         verb = self.dice(
-            [one for one in by_people() if one.korean in FOR_WHAT and one.english != "have" and _takes_one(one)]
+            [
+                one
+                for one in by_people()
+                if one.korean in FOR_WHAT and one.english not in ("have", "take", "hear") and _takes_one(one)
+            ]
         )
         return self._asked_of(Clause(verb, self._you(), [(verb.arguments[0], Entity(pronoun="what"))]))
 
     def _for_whom(self) -> Clause:
-        verb = self.dice([one for one in by_people() if len(one.arguments) == 1 and "person" in one.arguments[0].types])
+        verb = self.dice(
+            [
+                one
+                for one in by_people()
+                if len(one.arguments) == 1 and "person" in one.arguments[0].types and "negative" not in one.flags
+            ]
+        )
         return self._asked_of(Clause(verb, self._you(), [(verb.arguments[0], Entity(pronoun="who"))]))
 
     def _for_where(self) -> Clause:
@@ -140,7 +156,9 @@ class Actions(Drawing):
         wanted = {"suggestion": "with", "request": "service", "offer": "with" if person == "we" else "service"}.get(
             mood, "will"
         )
-        verb = self.dice([one for one in decided() if "state" not in one.flags and wanted in one.flags])
+        away = mood in ("command", "request", "promise")  # one does not say: let's come
+        verbs = [one for one in decided() if "state" not in one.flags and wanted in one.flags]
+        verb = self.dice([one for one in verbs if away or one.korean not in ("오다", "돌아오다")])
         clause = self.action(verb, Entity(pronoun=person))
         for place, (argument, entity) in enumerate(clause.arguments):
             if (entity.pronoun == "you" and person != "I") or (entity.pronoun == "I" and person in ("I", "we")):
@@ -190,7 +208,10 @@ class Actions(Drawing):
         modes = ["want", "can", "must", "may", "intend", "try", "been"]
         verb = clause.predicate
         assert isinstance(verb, Verb)
-        clause.modality = self.dice(modes, [0.3, 0.22, 0.23, 0.04, 0.09, 0.04, 0.08])
+        tried = (
+            0.08 if verb.flags & {"big", "life"} == {"big"} or verb.korean in ONCE else 0.0
+        )  # worth telling that one has done it
+        clause.modality = self.dice(modes, [0.3, 0.22, 0.23, 0.04, 0.09, tried / 2, tried])
         if clause.modality in ("may", "must") and self.dice.happens(0.4):
             self._speak_to_you(clause)
         self._place(clause, 0.2)

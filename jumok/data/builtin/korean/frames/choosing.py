@@ -49,6 +49,27 @@ OPPOSITES = [
         "유익하다/어렵다",
     ]
 ]
+DAYS = {
+    "월": "Monday",
+    "화": "Tuesday",
+    "수": "Wednesday",
+    "목": "Thursday",
+    "금": "Friday",
+    "토": "Saturday",
+    "일": "Sunday",
+}
+PASSING = {
+    "배고프다",
+    "목마르다",
+    "졸리다",
+    "배부르다",
+    "무섭다",
+    "기쁘다",
+    "부끄럽다",
+    "부럽다",
+    "괜찮다",
+}  # feelings of a moment
+COMMUTING = {"출근하다", "퇴근하다", "등교하다"}
 BY_VEHICLE = ("가다", "오다", "출근하다", "등교하다", "여행하다", "돌아오다", "돌아가다")
 FOR_WHAT = {
     "먹다",
@@ -107,6 +128,7 @@ VISIBLE = {
     "두껍다",
 }
 SMALL = Verb("", Stem("하"), "do", (), (), frozenset(), ())  # stands for what happens on any day
+ONCE = {"먹다", "마시다", "요리하다", "타다", "치다", "하다", "부르다", "굽다", "불다", "수영하다", "운전하다"}
 COUNTING = {
     "먹다",
     "마시다",
@@ -131,6 +153,19 @@ COUNTING = {
     "기르다",
     "주다",
     "포장하다",
+}
+JOINING = {
+    *COUNTING,
+    "배우다",
+    "공부하다",
+    "좋아하다",
+    "키우다",
+    "가르치다",
+    "원하다",
+    "섞다",
+    "맛보다",
+    "요리하다",
+    "볶다",
 }
 QUALIFYING = {
     "사다",
@@ -190,7 +225,7 @@ def by_people() -> tuple[Verb, ...]:
 @cache
 def by_others() -> tuple[Verb, ...]:
     """Return what animals and things do."""
-    return tuple(verb for verb in lexicon().verbs if verb.subject != ("person",))
+    return tuple(verb for verb in lexicon().verbs if verb.subject not in (("person",), ("nobody",)))
 
 
 @cache
@@ -210,6 +245,8 @@ def times_for(kinds: tuple[str, ...], verb: Verb | None) -> tuple[Phrase, ...]:
     """Return the times of some kinds that go with a verb."""
 
     def fits(time: Phrase) -> bool:
+        if verb is not None and "life" in verb.flags:
+            return time.goes_with == ("far",)
         if time.goes_with == ("far",):
             return verb is None or "big" in verb.flags
         return not time.goes_with or (verb is not None and verb.korean in time.goes_with)

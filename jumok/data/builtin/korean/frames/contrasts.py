@@ -89,7 +89,7 @@ class Contrasts(Qualities):
             not fitting
             or noun.is_person
             or noun.article == "my"
-            or noun.types & {"town", "country", "language", "weather", "meal"}
+            or noun.types & {"town", "country", "language", "weather", "meal", "subject"}
         ):
             return self.relative()
         telling = self.subject([("I", 0.5), ("name", 0.3), ("pronoun", 0.2)])
@@ -98,7 +98,7 @@ class Contrasts(Qualities):
             inside.times = self._times("past", verb=verb)
         self._place(inside, 0.25)
         subject = Entity(noun, relative=inside, article="the")
-        if self.dice.happens(0.75):
+        if verb.korean in ("먹다", "마시다", "팔다", "주문하다") or self.dice.happens(0.75):
             adjective = self.dice(fitting)
             clause = Clause(adjective, subject)
             clause.tense = self.dice(["present", "past"], [0.65, 0.35])

@@ -8,6 +8,8 @@ from jumok.data.builtin.korean.frames.choosing import (
     ANYBODY,
     BY_VEHICLE,
     COUNTING,
+    DAYS,
+    JOINING,
     NO_EQUALS,
     QUALIFYING,
     Subjects,
@@ -35,7 +37,8 @@ class Drawing:
                 people = ["he", "she", "we", "they"]
                 return Entity(pronoun=self.dice(people, [0.38, 0.34, 0.18, 0.1]))
             case "name":
-                return Entity(self.dice(self.words.of("name")))
+                first, second = self._two(self.words.of("name"))
+                return Entity(first, joined=Entity(second) if self.dice.happens(0.08) else None)
             case "kin":
                 return Entity(self.dice(self.words.of("kin")), owner=Entity(pronoun="I"))
             case "your kin":
@@ -72,7 +75,7 @@ class Drawing:
                 return Entity(self.dice(self.words.of("stranger")), determiner=self.dice(["", "that"]), article="the")
         names = self.words.of("name")
         found = self.dice(names)
-        while subject and found is subject.noun:
+        while subject and found in (subject.noun, subject.joined and subject.joined.noun):
             found = self.dice(names)
         return Entity(found)
 
@@ -95,17 +98,24 @@ class Drawing:
             return self.somebody(subject, equal=equal)
         kind = self.dice([name for name in argument.types if name != "person"])
         noun = self.dice(self.words.of(kind))
+        if noun.is_name and subject and noun in (subject.noun, subject.joined and subject.joined.noun):
+            return self.object(argument, subject, verb=verb, plain=plain)
         if noun.is_person and "kin" in noun.types:
             if equal and noun.honoured:
                 return self.object(argument, subject, verb=verb, plain=plain)
             return self._with_owner(noun, subject)
         article = argument.article.get(kind, "")
-        if noun.article == "my" or (article == "own" and noun.article != "0"):
+        if noun.article == "my" or "body" in noun.types or (article == "own" and noun.article != "0"):
             return self._with_owner(noun, subject)
         article = "" if article == "own" else article
         found = Entity(noun, article=article or ("the" if noun.is_person and not noun.is_name else ""))
         if not plain and not noun.is_person and article != "s":
             self._describe(found, verb)
+            bare = not (found.determiner or found.owner or found.adjective or found.count or article)
+            others = [one for one in self.words.of(kind) if one is not noun and one.article != "the"]
+            several = argument.particle == "을" and verb is not None and verb.korean in JOINING
+            if bare and several and others and noun.article != "the" and self.dice.happens(0.07):
+                found.joined = Entity(self.dice(others))
         return found
 
     def _describe(self, entity: Entity, verb: Verb | None = None) -> None:
@@ -168,7 +178,9 @@ class Drawing:
         self._place(clause, 0.3 * share)
         subject = clause.subject
         alone = (
-            not subject or subject.pronoun in ("I", "he", "she", "you") or bool(subject.noun and subject.noun.is_name)
+            not subject
+            or subject.pronoun in ("I", "he", "she", "you")
+            or bool(subject.noun and subject.noun.is_name and not subject.joined)
         )
         if "with" in verb.flags and alone and self.dice.happens(0.13 * share):
             clause.companion = self.somebody(subject)
@@ -187,11 +199,22 @@ class Drawing:
 
     def _times(self, *kinds: str, verb: Verb | None = None) -> list[Phrase]:
         """Return a time of the kinds; a verb tells whether it may be far away."""
-        return [self.dice(times_for(kinds, verb))]
+        found = times_for(kinds, verb)
+        return [self.dice(found)] if found else []
 
     def _clock(self) -> Phrase:
         hour = self.dice(range(1, 13))
         return numbers.clock(hour, self.dice([0, 30, 20, 10, 15], [0.6, 0.2, 0.08, 0.07, 0.05]), self._half(hour))
+
+    def _span(self) -> Phrase:
+        """Return from when until when."""
+        if self.dice.happens(0.25):
+            day, end = self.dice([("월", "금"), ("월", "수"), ("화", "목"), ("수", "일"), ("월", "토")])
+            return Phrase(f"[{day}요일부터] {end}요일까지", f"[from {DAYS[day]}] to {DAYS[end]}", "span")
+        hour = self.dice(range(1, 11))
+        later = hour + 1 + int(self.dice.random() * 2)
+        korean = f"[{numbers.own(hour)} 시부터] {numbers.own(later)} 시까지"
+        return Phrase(korean, f"[from {numbers.english(hour)}] to {numbers.english(later)}", "span")
 
     def _half(self, hour: int) -> str:
         if self.dice.happens(0.7):
@@ -213,6 +236,8 @@ class Drawing:
             clause.tense = self.dice(tenses, [0.48, 0.27 if usual else 0.0, 0.25 if "will" in verb.flags else 0.08])
         if clause.tense == "present":
             self._in_present(clause, verb)
+        elif verb.korean == "일어나다":
+            clause.times = [] if clause.adverb else [self._clock()]
         elif self.dice.happens(share):
             if "clock" in verb.flags and self.dice.happens(0.3):
                 clause.times = [self._clock()]
@@ -237,7 +262,7 @@ class Drawing:
         if "long" in verb.flags and self.dice.happens(0.5):
             clause.progressive = True
             if self.dice.happens(0.45):
-                clause.times = self._times("now", "lately")
+                clause.times = self._times("now", "lately") if "big" in verb.flags else self._times("now")
             return
         if verb.korean in ("일어나다", "자다"):
             clause.times = [self._clock()] if not clause.adverb else self._times("habit", verb=verb)
@@ -245,8 +270,10 @@ class Drawing:
         if not clause.adverb and self.dice.happens(0.35):
             clause.adverb = self.dice([one for one in self.words.adverbs if one.kind == "often"])
         elif self.dice.happens(0.7):
-            clock = "clock" in verb.flags and self.dice.happens(0.3)
-            clause.times = [self._clock()] if clock else self._times("habit", verb=verb)
+            clock = "clock" in verb.flags and self.dice.happens(0.4)
+            clause.times = (
+                [self._span() if "long" in verb.flags else self._clock()] if clock else self._times("habit", verb=verb)
+            )
 
     def _deny(self, clause: Clause, share: float) -> None:
         verb = clause.predicate

@@ -62,6 +62,8 @@ class Identities(Drawing):
                         [Entity(pronoun="I"), Entity(pronoun="I"), Entity(self.dice(self.words.of("name")))]
                     ),
                 )
+                if mood == "question":
+                    clause.complement.owner = Entity(self.dice(self.words.of("name")))
                 if clause.complement.owner and clause.complement.owner.noun is clause.subject.noun:
                     clause.complement.owner = Entity(pronoun="I")
             case "age":
@@ -101,6 +103,10 @@ class Identities(Drawing):
                 clause.times = []
                 clause.complement = Phrase(f"[{numbers.own(hour)}] 시{minutes}", english, "clock time")
                 clause.subject = None
+        if clause.subject:
+            clause.subject.joined = None
+            if mood == "question" and clause.subject.owner and clause.subject.owner.pronoun == "I":
+                clause.subject.owner = Entity(pronoun="you")
         if mood == "statement" and isinstance(clause.complement, Entity):
             self._deny(clause, 0.18)
         return Meaning(clause, mood)

@@ -1,6 +1,7 @@
 """Frames of two clauses: because, although, if, when, and, before, after, while, in order to."""
 
 from jumok.data.builtin.korean.frames.choosing import (
+    COMMUTING,
     SMALL,
     WHILE,
     adjective_named,
@@ -27,8 +28,8 @@ class LinkedClauses(Drawing):
         cause = self.cause(name, subject)
         done = not effect.startswith("-")
         main = self.effect(effect.removeprefix("-"), subject)
-        habit = isinstance(cause.predicate, Adjective) and done
-        shares = [0.55, 0.14, 0.2 if done else 0.08, 0.1 if habit else 0.0]
+        felt = isinstance(cause.predicate, Adjective)
+        shares = [0.55, 0.14 if felt or not done else 0.0, 0.2 if done else 0.08, 0.1 if felt and done else 0.0]
         link = self.dice(["because", "but", "if", "when"], shares)
         if link == "when":
             main.tense = cause.tense = "present"
@@ -135,7 +136,11 @@ class LinkedClauses(Drawing):
                 if pool:
                     noun = self.dice(pool)
                     the = next((argument.article[kind] for kind in argument.article if noun in self.words.of(kind)), "")
-                    entity = self._with_owner(noun, subject) if noun.article == "my" else Entity(noun, article=the)
+                    entity = (
+                        self._with_owner(noun, subject)
+                        if noun.article == "my" or the == "own"
+                        else Entity(noun, article=the)
+                    )
                     others = [
                         (other, self.object(other, subject, plain=True))
                         for other in verb.arguments
@@ -156,14 +161,19 @@ class LinkedClauses(Drawing):
         if link == "to":
             return self.purpose(subject)
         first, second = self.dice(daily()), self.dice(daily())
-        while second is first or first.korean in ("자다", "일어나다") or second.korean in ("일어나다", first.korean):
+        while (
+            second is first
+            or {first.korean, second.korean} <= COMMUTING
+            or first.korean in ("자다", "일어나다")
+            or second.korean in ("일어나다", first.korean)
+        ):
             first, second = self.dice(daily()), self.dice(daily())
         other, main = self.action(first, subject, plain=True), self.action(second, subject, plain=True)
         if any(entity.pronoun == "you" for clause in (other, main) for _, entity in clause.arguments):
             return self.sequence()
         main.tense = other.tense = self.dice(["past", "future"], [0.75, 0.25])
         if link == "and" and self.dice.happens(0.3):
-            other.times = self._times(main.tense, verb=first)
+            other.times = self._times(main.tense, verb=SMALL)
         if link in ("before", "after") and main.tense == "future":
             other.tense = "present"
         return Meaning(main, "statement", link, other)

@@ -1,6 +1,7 @@
 """Frames in which something is somewhere, somebody has something, animals and things do something, and it rains."""
 
-from jumok.data.builtin.korean.frames.choosing import VISIBLE, by_others, said_of
+from jumok.data.builtin.korean import numbers
+from jumok.data.builtin.korean.frames.choosing import SMALL, VISIBLE, by_others, said_of, verbs_named
 from jumok.data.builtin.korean.frames.drawing import Drawing
 from jumok.data.builtin.korean.meaning import Clause, Entity, Meaning
 
@@ -70,10 +71,12 @@ class Places(Drawing):
 
     def _stand(self, clause: Clause) -> None:
         """Choose where a small thing or an animal is."""
-        clause.position = self.dice(self.words.positions, [5, 5, 2, 1, 2, 1, 1, 0.2, 0])
-        places = [kind for kind in clause.position.goes_with if kind not in ("building", "station", "visited")] or [
-            "furniture"
-        ]
+        clause.position = self.dice(self.words.positions, [5, 5, 2, 1, 2, 1, 1, 0, 0])
+        lacking = ("building", "station", "visited", "outdoor-thing")
+        places = [kind for kind in clause.position.goes_with if kind not in lacking]
+        if clause.subject and clause.subject.noun and "animal" in clause.subject.noun.types:
+            instead = {"container": "pet-box", "standing": "outdoor-thing"}
+            places = [instead.get(kind, kind) for kind in places]
         clause.complement = Entity(self.dice(self.words.of(*places)), article="the")
         if clause.subject and clause.subject.noun is clause.complement.noun:
             self._stand(clause)
@@ -95,8 +98,8 @@ class Places(Drawing):
 
     def of_others(self) -> Meaning:
         """What animals and things do, and the weather."""
-        if self.dice.happens(0.18):
-            return self.weather()
+        if self.dice.happens(0.22):
+            return self.weather() if self.dice.happens(0.75) else self.way()
         verb = self.dice(by_others())
         noun = self.dice(self.words.of(*verb.subject))
         subject = Entity(noun, article="the")
@@ -130,6 +133,29 @@ class Places(Drawing):
             subject.owner = None
         return Meaning(clause, mood)
 
+    def way(self) -> Meaning:
+        """How long it takes from here to there."""
+        verb = verbs_named("걸리다")[1]
+        start, end = self._two(self.words.of("domestic"))
+        clause = Clause(verb, None, [(verb.arguments[0], Entity(start)), (verb.arguments[1], Entity(end))])
+        number, unit = self.dice(
+            [
+                (2, "hour"),
+                (3, "hour"),
+                (4, "hour"),
+                (5, "hour"),
+                (30, "minute"),
+                (50, "minute"),
+                (1, "hour"),
+                (6, "hour"),
+            ]
+        )
+        clause.complement = numbers.duration(number, unit)
+        if self.dice.happens(0.6):
+            clause.vehicle = Entity(self.dice(self.words.of("on-land")))
+        clause.tense = self.dice(["present", "past"], [0.8, 0.2])
+        return Meaning(clause)
+
     def weather(self) -> Meaning:
         """It rains, it will snow."""
         kinds = ["rain", "snow", "windy"]
@@ -139,7 +165,7 @@ class Places(Drawing):
             clause.progressive = clause.predicate != "windy"
             clause.times = self._times("now") if self.dice.happens(0.4) else []
         elif self.dice.happens(0.8):
-            clause.times = self._times(clause.tense)
+            clause.times = self._times(clause.tense, verb=SMALL)
         mood = "question" if self.dice.happens(0.2) else "statement"
         if clause.tense == "future" and mood == "statement" and self.dice.happens(0.4):
             clause.modality = "seem"

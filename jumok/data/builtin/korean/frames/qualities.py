@@ -1,6 +1,6 @@
 """Frames in which something is such, or more so than something else."""
 
-from jumok.data.builtin.korean.frames.choosing import SMALL, verbs_named
+from jumok.data.builtin.korean.frames.choosing import PASSING, SMALL, verbs_named
 from jumok.data.builtin.korean.frames.drawing import Drawing
 from jumok.data.builtin.korean.lexicon import Adjective
 from jumok.data.builtin.korean.meaning import Clause, Entity, Meaning
@@ -22,7 +22,7 @@ class Qualities(Drawing):
         clause.tense = self.dice(["present", "past"], [0.8, 0.2])
         if adjective.types[0] == "weather":
             clause.times = (
-                self._times("past")
+                self._times("past", verb=SMALL)
                 if clause.tense == "past"
                 else [self.dice([one for one in self.words.times if one.korean in ("오늘", "요즘", "지금")])]
                 if self.dice.happens(0.5)
@@ -30,7 +30,11 @@ class Qualities(Drawing):
             )
             clause.subject = None if self.dice.happens(0.4) and adjective.korean != "좋다" else clause.subject
         elif not steady and self.dice.happens(0.35):
-            clause.times = self._times("past", verb=SMALL) if clause.tense == "past" else self._times("now", "lately")
+            clause.times = (
+                self._times("past", verb=SMALL)
+                if clause.tense == "past"
+                else self._times("now" if adjective.korean in PASSING else "lately")
+            )
         if "plain" not in adjective.flags:
             self._degree(clause, adjective)
         if mood == "statement" and not clause.adverb and "plain" not in adjective.flags and self.dice.happens(0.15):
