@@ -163,13 +163,13 @@ class SelfAttention(MultiHeadAttention):
         joined = self.query_key_value(narrowed(x))
         if cache is None and (heads := self.native(joined, x.shape[1], mask)) is not None:
             output: Tensor = self.output(attend_to_itself(joined, heads, causal=causal))
-            return output
+            return output.to(x.dtype)
         query, key, value = joined.split(self.sizes, dim=-1)
         query, key = self.split(query, self.head_width), self.split(key, self.head_width)
         value = self.split(value, self.value_width)
         if cache is not None:
             key, value, mask, causal = cache.append(layer, key, value)
-        return self.mix(query, key, value, mask, causal=causal)
+        return self.mix(query, key, value, mask, causal=causal).to(x.dtype)
 
 
 class CrossAttention(MultiHeadAttention):
@@ -199,14 +199,14 @@ class CrossAttention(MultiHeadAttention):
         if isinstance(remembered, Tensor):
             if len(x) == len(remembered) and (heads := self.native(x, remembered.shape[1], mask)) is not None:
                 output: Tensor = self.output(attend_to_another(self.query(narrowed(x)), remembered, heads))
-                return output
+                return output.to(x.dtype)
             remembered = self.apart(remembered)
         key, value = remembered
         group, queries = len(x) // len(key), x.shape[1]
         # Hypotheses of one sentence become more queries to the same keys, so that the memory is never copied.
         grouped = x.reshape(len(key), group * queries, -1)
         query = self.split(self.query(narrowed(grouped)), self.head_width)
-        return self.mix(query, key, value, mask, causal=False, group=group).view_as(x)
+        return self.mix(query, key, value, mask, causal=False, group=group).view_as(x).to(x.dtype)
 
 
 def initialise(linear: nn.Linear, blocks: list[int] | None = None, *, gain: float = 1.0) -> None:

@@ -76,11 +76,11 @@ class FeedForward(nn.Module):
             nn.init.zeros_(linear.bias)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return (B, T, D) of x (B, T, D); in bf16 where products are."""
+        """Return (B, T, D) of x (B, T, D)."""
         hidden = self.expand(narrowed(x))
         if self.training and self.kind == "relu":
             hidden = self.dropout.of_relu(hidden)
         else:
             hidden = self.dropout(self.activation(hidden)) if self.training else self.activation(hidden)
         output: Tensor = self.contract(hidden)
-        return output
+        return output.to(x.dtype)

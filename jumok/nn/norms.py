@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from jumok.native import kernels as native
 from jumok.native import narrow as narrow_native
 from jumok.native.fast_path import on_fast_path
-from jumok.nn.precision import narrow
+from jumok.nn.precision import narrow, narrowed
 
 NormKind = Literal["layer", "batch"]
 
@@ -31,7 +31,7 @@ class LayerNorm(nn.LayerNorm):
         if self._native(x):
             both: tuple[Tensor, Tensor] = _NormaliseBeside.apply(x, self.weight, self.bias, self.eps, narrow())  # type: ignore[no-untyped-call]
             return both
-        return x, super().forward(x)
+        return x, narrowed(super().forward(x))
 
     def _native(self, x: Tensor) -> bool:
         """Return whether C is faster: while we learn, on one thread (torch's loop over features is slow for small models)."""
@@ -99,8 +99,8 @@ class BatchNorm(nn.BatchNorm1d):
         return normal
 
     def beside(self, x: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """Return x and its norm."""
-        return x, self(x, mask)
+        """Return x and its norm, as a product takes it."""
+        return x, narrowed(self(x, mask))
 
 
 class GroupNorm(nn.GroupNorm):

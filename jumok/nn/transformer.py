@@ -59,9 +59,8 @@ class Wrapped(nn.Module):
 
     def forward(self, x: Tensor, part: Callable[[Tensor], Tensor], mask: Tensor | None) -> Tensor:
         """Return x (B, T, D) after part; mask (B, T) marks real positions, for batch norm."""
-        if self.pre:
-            x, normal = self.norm.beside(x, mask)
-        output = part(normal if self.pre else x)
+        x, given = self.norm.beside(x, mask) if self.pre else (x, narrowed(x))
+        output = part(given)  # which answers in the numbers that it is given
         if self.training and self.residual:
             output = self.dropout.added(x, self.depth(output))
         else:

@@ -150,7 +150,7 @@ class WindowAttention(nn.Module):
         windows = narrowed(rows).view(batch, -1, size * size, width)  # (B, N, L, D)
         mixed = self._mix(self.query_key_value(windows), self._bias(grid, size, shift), own=(own[0], own[1]), grid=grid)
         rows = Reorder.apply(self.output(mixed).flatten(1, 2), back, order)  # type: ignore[no-untyped-call]
-        return rows.view(batch, *grid, width)[:, : own[0], : own[1]]
+        return rows.view(batch, *grid, width)[:, : own[0], : own[1]].to(cells.dtype)
 
     def _bias(self, grid: tuple[int, int], size: int, shift: int) -> Tensor:
         """Return what is added to scores (N or 1, H, L, L): the bias of relative places, −∞ where the roll parts cells."""
