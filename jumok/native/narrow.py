@@ -1,4 +1,4 @@
-"""The kernels of narrow.c as functions of tensors: what stands between products in bf16 while a model learns.
+"""The kernels of narrow.c and narrow_cells.c as functions of tensors: what stands between products in bf16 while a model learns.
 
 x is bf16 and contiguous, unless said otherwise; `serves` says which tensors they are for. The twins in fp32 are in kernels.py.
 """
@@ -183,3 +183,71 @@ def loss_rows(
     if failed:
         raise IndexError(f"a target is not in the vocabulary of {vocabulary}: {outside(targets, vocabulary)}")
     return total.value, plain.value
+
+
+def lstm_step(given: Tensor, back: Tensor, cell: Tensor, *, into: tuple[Tensor, Tensor, Tensor, Tensor]) -> None:
+    """Write what the gradient needs (R, 4 W), the new cell, the new state, and the latter in bf16, of gates (R, 4 W)."""
+    library = kernels()
+    assert library is not None
+    kept, new_cell, state, half_state = into
+    rows, width = cell.shape
+    _check(rows, width, (given, 4), (back, 4), (kept, 4), (new_cell, 1), (state, 1), (half_state, 1))
+    library.narrow_lstm_step(
+        halves(given), halves(back), floats(cell), int64(rows), int64(width), halves(kept), floats(new_cell),
+        floats(state), halves(half_state),
+    )  # fmt: skip
+
+
+def lstm_back(
+    kept: Tensor,
+    cell: Tensor,
+    new_cell: Tensor,
+    to_state: Tensor | None,
+    later: Tensor | None,
+    *,
+    into: tuple[Tensor, Tensor],
+) -> None:
+    """Let the gradient of a cell become that of the cell before, and write that of the gates."""
+    library = kernels()
+    assert library is not None
+    to_cell, to_gates = into
+    rows, width = cell.shape
+    _check(rows, width, (kept, 4), (new_cell, 1), (to_state, 1), (later, 1), (to_cell, 1), (to_gates, 4))
+    library.narrow_lstm_back(
+        halves(kept), floats(cell), floats(new_cell), None if to_state is None else floats(to_state),
+        None if later is None else halves(later), int64(rows), int64(width), floats(to_cell), halves(to_gates),
+    )  # fmt: skip
+
+
+def gru_step(given: Tensor, back: Tensor, state: Tensor, *, into: tuple[Tensor, Tensor, Tensor]) -> None:
+    """Write what the gradient needs (R, 4 W), the new state, and the latter in bf16, of gates (R, 3 W)."""
+    library = kernels()
+    assert library is not None
+    kept, new_state, half_state = into
+    rows, width = state.shape
+    _check(rows, width, (given, 3), (back, 3), (kept, 4), (new_state, 1), (half_state, 1))
+    library.narrow_gru_step(
+        halves(given), halves(back), floats(state), int64(rows), int64(width), halves(kept), floats(new_state),
+        halves(half_state),
+    )  # fmt: skip
+
+
+def gru_back(
+    kept: Tensor, state: Tensor, to_state: Tensor | None, later: Tensor | None, *, into: tuple[Tensor, Tensor, Tensor]
+) -> None:
+    """Let the gradient of a state, without what passes a product, become that of the state before; write those of the gates."""
+    library = kernels()
+    assert library is not None
+    to_before, to_given, to_back = into
+    rows, width = state.shape
+    _check(rows, width, (kept, 4), (to_state, 1), (later, 1), (to_before, 1), (to_given, 3), (to_back, 3))
+    library.narrow_gru_back(
+        halves(kept), floats(state), None if to_state is None else floats(to_state),
+        None if later is None else halves(later), int64(rows), int64(width), floats(to_before), halves(to_given),
+        halves(to_back),
+    )  # fmt: skip
+
+
+def _check(rows: int, width: int, *tensors: tuple[Tensor | None, int]) -> None:
+    """Check that tensors are (rows, parts · width)."""
+    assert all(tensor is None or tensor.shape == (rows, parts * width) for tensor, parts in tensors)

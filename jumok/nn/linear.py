@@ -80,11 +80,7 @@ class _NarrowLinear(torch.autograd.Function):
         ctx.wide = x.dtype
         x = x.to(NARROW)
         ctx.save_for_backward(x, rounded)
-        if x.device.type == "cpu" and _product is not None and x.numel():
-            product: Tensor = _product(x.contiguous(), rounded, bias, "none", [], "")
-        else:
-            product = F.linear(x, rounded, None if bias is None else bias.to(NARROW))
-        return product.to(ctx.wide)
+        return narrow_product(x, rounded, bias).to(ctx.wide)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
@@ -97,6 +93,14 @@ class _NarrowLinear(torch.autograd.Function):
         if ctx.needs_input_grad[3]:
             to_bias = native.sums(rows) if native.serves(rows) else rows.sum(dim=0, dtype=torch.float32)
         return to_x, to_weight, None, to_bias
+
+
+def narrow_product(x: Tensor, rounded: Tensor, bias: Tensor | None) -> Tensor:
+    """Return x roundedᵀ + bias in bf16, of x and weights in bf16 and a bias in fp32, without a gradient."""
+    if x.device.type == "cpu" and _product is not None and x.numel():
+        product: Tensor = _product(x.contiguous(), rounded, bias, "none", [], "")
+        return product
+    return F.linear(x, rounded, None if bias is None else bias.to(NARROW))
 
 
 def multiplies(x: Tensor, weight: Tensor) -> bool:

@@ -14,9 +14,11 @@ from typing import Literal, Self
 import torch
 from torch import Tensor, nn
 
+from jumok.native import kernels as native
 from jumok.nn.dropout import Dropout
 from jumok.nn.linear import linear
-from jumok.nn.precision import narrowed
+from jumok.nn.narrow_cells import run_layer
+from jumok.nn.precision import narrow, narrowed
 
 # B batch · R rows · S source · n steps · I input width · W width · G gates (1, 3 or 4) · L layers
 
@@ -64,13 +66,49 @@ def run_cells(
 ) -> tuple[Tensor, list[Tensor]]:
     """Return the top layer's states (R, n, W) of inputs x (R, n, I), and vectors (L, R, W) after the last step.
 
-    vectors are what layers begin with: states, and an LSTM's cells. Where products are made in bf16, so is all of this.
+    vectors are what layers begin with: states, and an LSTM's cells. Products in bf16 leave those of LSTM and GRU in fp32.
     """
+    if narrow() and kind != "rnn":
+        return _run_narrow(kind, x, vectors, weights, layers=layers, dropout=dropout if learning else 0.0)
     own = x.dtype
     x, vectors, weights = narrowed(x), list(map(narrowed, vectors)), list(map(narrowed, weights))
     begun = vectors if kind == "lstm" else vectors[0]
     output, *last = KERNELS[kind](x, begun, weights, True, layers, dropout, learning, False, True)
     return output.to(own), [vector.to(own) for vector in last]
+
+
+def _run_narrow(
+    kind: CellKind, x: Tensor, vectors: Sequence[Tensor], weights: Sequence[Tensor], *, layers: int, dropout: float
+) -> tuple[Tensor, list[Tensor]]:
+    """The same of an LSTM or a GRU with products in bf16, a layer at a time, in C where it serves."""
+    between = Dropout(dropout)
+    states = x.transpose(0, 1).contiguous()  # (n, R, I)
+    served = native.serves(states) and bool(states.numel())
+    ended: list[list[Tensor]] = []
+    for layer in range(layers):
+        given = [vector[layer] for vector in vectors]
+        own = list(weights[4 * layer : 4 * layer + 4])
+        states = between(states) if layer else states
+        if served:
+            states, last, cell = run_layer(kind, states, given[0], given[1] if kind == "lstm" else None, own)
+            ended.append([last] if cell is None else [last, cell])
+        else:
+            states, given = _step_by_step(kind, states, given, own)
+            ended.append(given)
+    return states.transpose(0, 1), [torch.stack(each) for each in zip(*ended, strict=True)]
+
+
+def _step_by_step(
+    kind: CellKind, x: Tensor, vectors: list[Tensor], weights: list[Tensor]
+) -> tuple[Tensor, list[Tensor]]:
+    """Return a layer's states (n, R, W) of x (n, R, I), and the vectors after the last step."""
+    input_weight, weight, input_bias, bias = weights
+    states = []
+    for gates in linear(x, input_weight, input_bias):
+        back = linear(vectors[0], weight, bias)
+        vectors = list(lstm_step(gates + back, vectors[1])) if kind == "lstm" else [gru_step(gates, back, vectors[0])]
+        states.append(vectors[0])
+    return torch.stack(states) if states else x.new_zeros(0, *vectors[0].shape), vectors
 
 
 class RecurrentEncoder(nn.Module):

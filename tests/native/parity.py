@@ -18,6 +18,8 @@ from jumok.nn.batch import PairBatch
 from jumok.nn.masks import causal_mask, padding_mask
 from jumok.nn.native_attention import Heads, attend_to_itself
 from jumok.nn.norms import LayerNorm
+from jumok.nn.precision import products
+from jumok.nn.recurrent import run_cells
 from jumok.nn.transformer import EncoderStack, LayerOptions
 from jumok.tasks.losses import vocabulary_loss
 
@@ -27,6 +29,7 @@ def agree_with_torch(monkeypatch):
     torch.manual_seed(3)
     check_rows()
     check_learning()
+    check_cells()
     for width in (4, 8, 20, 28, 48):
         for length in (1, 9, 33):
             check_attention(width, length)
@@ -66,6 +69,22 @@ def check_learning():
         parts = (features, project.weight, project.bias)
         assert_close(total, wanted, atol=1e-4, rtol=1e-5)
         assert_close(torch.autograd.grad(total, parts), torch.autograd.grad(wanted, parts), atol=1e-5, rtol=1e-4)
+
+
+def check_cells():
+    """Compare recurrent cells with products in bf16."""
+    for kind, cells in (
+        ("lstm", torch.nn.LSTM(5, 19, batch_first=True)),
+        ("gru", torch.nn.GRU(5, 19, batch_first=True)),
+    ):
+        x, begun = torch.randn(3, 4, 5), [torch.randn(1, 3, 19)] * (2 if kind == "lstm" else 1)
+        found = []
+        for precision in ("fp32", "bf16"):
+            with products(precision):
+                states, _ = run_cells(kind, x, begun, cells.all_weights[0], learning=True)
+                found.append((states, *torch.autograd.grad(states.square().sum(), cells.all_weights[0])))
+        for wide, half in zip(*found, strict=True):
+            assert_close(half, wide, atol=0.03 * float(wide.detach().abs().max()), rtol=0.03)
 
 
 def check_attention(width, length):
