@@ -110,7 +110,7 @@ def _load(kind: type[AnyPredictor], run: Run, options: LoadOptions) -> AnyPredic
         return task
 
     if run.facts.get("engine"):
-        if options.precision != "auto":
+        if options.precision == "bf16" or (options.precision != "auto" and options.int8):
             raise ConfigError(
                 f"--precision {options.precision} is for jumok's own products, and {run.facts['engine']} has its own; "
                 "leave it out"

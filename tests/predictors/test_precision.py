@@ -1,5 +1,7 @@
 """Answers in bf16: near those in fp32, the same alone and among others, kept to the answering, and refused in a sentence."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -14,7 +16,10 @@ from jumok.native.build import kernels, matrix_product
 from jumok.native.kernels import packs_narrow
 from jumok.nn.precision import narrow, weights_rest
 from jumok.predictors import searching
+from jumok.predictors.translator import Translator
+from jumok.runs import loading
 from jumok.runs.loading import LoadOptions
+from jumok.runs.run import Run
 from jumok.training import precision
 
 TEXTS = ["a b c", "k", "q w e r t y u i o p a s", "z z z", "m n o p q"]
@@ -155,3 +160,13 @@ def test_processes_that_share_a_search_find_weights_packed(narrowed, monkeypatch
     fresh.answers(["a b c"] * 20)
     assert before == [len(taken)]
     assert taken or not packs_narrow()
+
+
+def test_another_engine_has_products_of_its_own(copy_run, monkeypatch):  # noqa: F811
+    opened = Run.open(copy_run)
+    run = replace(opened, facts={**opened.facts, "engine": "ctranslate2"})
+    monkeypatch.setattr(Translator, "with_export", lambda run, task, *, int8: "an export")
+    for given in ({"precision": "bf16"}, {"precision": "fp32", "int8": True}):
+        with pytest.raises(ConfigError, match="for jumok's own products, and ctranslate2 has its own; leave it out"):
+            loading._load(Translator, run, LoadOptions(**given))
+    assert loading._load(Translator, run, LoadOptions(precision="fp32")) == "an export"
