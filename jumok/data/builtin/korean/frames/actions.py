@@ -21,7 +21,9 @@ class Actions(Drawing):
         done = [one for one in self.words.adverbs if one.kind == "already" and verb.korean in one.goes_with]
         if done and clause.tense == "past" and not clause.adverb and not clause.times and self.dice.happens(0.3):
             clause.adverb = self.dice(done)
-        self._deny(clause, 0.05 if "past" in verb.flags else 0.15)
+        if clause.adverb and clause.adverb.kind == "long":
+            clause.times = [time for time in clause.times if time.korean in ("어제", "그저께", "내일", "모레")]
+        self._deny(clause, 0.0 if "past" in verb.flags else 0.15)
         if not clause.negative and clause.tense != "past" and not clause.adverb:
             self._focus(clause)
         return Meaning(clause)
@@ -112,7 +114,7 @@ class Actions(Drawing):
     def _for_why(self) -> Clause:
         clause = self._doing()
         clause.asked = WHY
-        clause.tense = self.dice(["past", "future"], [0.75, 0.25])
+        clause.tense = "past"
         self._deny(clause, 0.35)
         return clause
 
@@ -159,6 +161,8 @@ class Actions(Drawing):
         away = mood in ("command", "request", "promise")  # one does not say: let's come
         verbs = [one for one in decided() if "state" not in one.flags and wanted in one.flags]
         verb = self.dice([one for one in verbs if away or one.korean not in ("오다", "돌아오다")])
+        while mood == "command" and verb.korean in ("놀다", "웃다"):
+            verb = self.dice(verbs)
         clause = self.action(verb, Entity(pronoun=person))
         for place, (argument, entity) in enumerate(clause.arguments):
             if (entity.pronoun == "you" and person != "I") or (entity.pronoun == "I" and person in ("I", "we")):
@@ -201,7 +205,10 @@ class Actions(Drawing):
             and not clause.modality
         ):
             entity = clause.arguments[0][1]
-            if not entity.count and not entity.adjective and not entity.owner and entity.noun:
+            if (
+                not (entity.joined or entity.count or entity.adjective or entity.owner or clause.progressive)
+                and entity.noun
+            ):
                 entity.focus = "only"
 
     def _with_modality(self, clause: Clause) -> None:
@@ -211,7 +218,9 @@ class Actions(Drawing):
         tried = (
             0.08 if verb.flags & {"big", "life"} == {"big"} or verb.korean in ONCE else 0.0
         )  # worth telling that one has done it
-        clause.modality = self.dice(modes, [0.3, 0.22, 0.23, 0.04, 0.09, tried / 2, tried])
+        clause.modality = self.dice(
+            modes, [0.3, 0.22, 0.23, 0.04, 0.09, 0.0 if verb.stem.text.endswith("보") else tried / 2, tried]
+        )
         if clause.modality in ("may", "must") and self.dice.happens(0.4):
             self._speak_to_you(clause)
         self._place(clause, 0.2)

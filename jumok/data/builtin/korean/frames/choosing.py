@@ -208,10 +208,14 @@ def adjective_named(korean: str) -> Adjective:
 def said_of(noun: Noun) -> tuple[Adjective, ...]:
     """Return the adjectives that can stand before a noun."""
     found = lexicon()
+    stuff = noun.article == "0" and "dish" not in noun.types  # it has no size
     return tuple(
         one
         for one in found.adjectives
-        if "noun" in one.flags and any(noun in found.of(kind) for kind in one.types) and "person" not in noun.types
+        if "noun" in one.flags
+        and not (stuff and one.korean in ("크다", "작다", "길다", "짧다"))
+        and any(noun in found.of(kind) for kind in one.types)
+        and "person" not in noun.types
     )
 
 
@@ -249,6 +253,8 @@ def times_for(kinds: tuple[str, ...], verb: Verb | None) -> tuple[Phrase, ...]:
             return time.goes_with == ("far",)
         if time.goes_with == ("far",):
             return verb is None or "big" in verb.flags
+        if time.goes_with == ("near",):
+            return verb is None or "big" not in verb.flags
         return not time.goes_with or (verb is not None and verb.korean in time.goes_with)
 
     return tuple(time for time in lexicon().times if time.kind in kinds and fits(time))

@@ -84,12 +84,13 @@ class Contrasts(Qualities):
         ])  # fmt: skip
         argument = verb.arguments[0]
         noun = self.dice(self.words.of(self.dice(argument.types)))
-        fitting = [one for one in said_of(noun) if "feeling" not in one.flags]
+        priced = verb.korean in ("사다", "팔다", "주문하다", "고르다", "먹다", "마시다")
+        fitting = [one for one in said_of(noun) if priced or one.korean not in ("싸다", "비싸다")]
         if (
             not fitting
             or noun.is_person
             or noun.article == "my"
-            or noun.types & {"town", "country", "language", "weather", "meal", "subject"}
+            or noun.types & {"town", "country", "language", "weather", "meal", "subject", "event"}
         ):
             return self.relative()
         telling = self.subject([("I", 0.5), ("name", 0.3), ("pronoun", 0.2)])
@@ -101,7 +102,8 @@ class Contrasts(Qualities):
         if verb.korean in ("먹다", "마시다", "팔다", "주문하다") or self.dice.happens(0.75):
             adjective = self.dice(fitting)
             clause = Clause(adjective, subject)
-            clause.tense = self.dice(["present", "past"], [0.65, 0.35])
+            gone = verb.korean in ("먹다", "마시다")
+            clause.tense = "past" if gone else self.dice(["present", "past"], [0.65, 0.35])
             self._degree(clause, adjective)
             return Meaning(clause)
         likes = self.dice(
