@@ -38,7 +38,7 @@ class Actions(Drawing):
         self._no_you(clause)
         if "will" in verb.flags and self.dice.happens(0.3):
             modes = ["want", "can", "been", "must"]
-            tried = 0.2 if verb.flags & {"big", "life"} == {"big"} or verb.korean in ONCE else 0.0
+            tried = 0.2 if verb.korean in ONCE else 0.0
             clause.modality = self.dice(modes, [0.4, 0.3, tried, 0.1])
             if clause.modality in ("want", "can") and self.dice.happens(0.4):
                 clause.times = self._times("future", verb=verb)
@@ -215,9 +215,7 @@ class Actions(Drawing):
         modes = ["want", "can", "must", "may", "intend", "try", "been"]
         verb = clause.predicate
         assert isinstance(verb, Verb)
-        tried = (
-            0.08 if verb.flags & {"big", "life"} == {"big"} or verb.korean in ONCE else 0.0
-        )  # worth telling that one has done it
+        tried = 0.08 if verb.korean in ONCE else 0.0  # worth telling that one has done it
         clause.modality = self.dice(
             modes, [0.3, 0.22, 0.23, 0.04, 0.09, 0.0 if verb.stem.text.endswith("보") else tried / 2, tried]
         )
@@ -228,7 +226,7 @@ class Actions(Drawing):
         shares = {"want": [0.8, 0.2, 0], "can": [0.6, 0.2, 0.2], "must": [0.7, 0.15, 0.15], "try": [0, 0.8, 0.2]}
         clause.tense = self.dice(tenses, shares.get(clause.modality, [1, 0, 0]))
         if clause.modality in ("must", "want", "can", "intend") and clause.tense != "past" and self.dice.happens(0.4):
-            clause.times = self._times("future", verb=verb)
+            clause.times = [time for time in self._times("future", verb=verb) if time.korean not in ("곧", "언젠가")]
         elif clause.modality in ("must", "can", "try") and clause.tense == "past" and self.dice.happens(0.4):
             clause.times = self._times("past", verb=verb)
         if clause.modality in ("want", "can", "must", "been", "may") and clause.tense != "future":

@@ -128,7 +128,41 @@ VISIBLE = {
     "두껍다",
 }
 SMALL = Verb("", Stem("하"), "do", (), (), frozenset(), ())  # stands for what happens on any day
-ONCE = {"먹다", "마시다", "요리하다", "타다", "치다", "하다", "부르다", "굽다", "불다", "수영하다", "운전하다"}
+ONCE = {  # what is worth telling that one has done it
+    "가다",
+    "방문하다",
+    "여행하다",
+    "배우다",
+    "읽다",
+    "보다",
+    "만나다",
+    "쓰다",
+    "등산하다",
+    "캠핑하다",
+    "낚시하다",
+    "가르치다",
+    "심다",
+    "기르다",
+    "키우다",
+    "구경하다",
+    "번역하다",
+    "빌리다",
+    "만들다",
+    "스키를 타다",
+    "떨어지다",
+    "싸우다",
+    "먹다",
+    "마시다",
+    "요리하다",
+    "타다",
+    "치다",
+    "하다",
+    "부르다",
+    "굽다",
+    "불다",
+    "수영하다",
+    "운전하다",
+}
 COUNTING = {
     "먹다",
     "마시다",
@@ -250,8 +284,8 @@ def times_for(kinds: tuple[str, ...], verb: Verb | None) -> tuple[Phrase, ...]:
 
     def fits(time: Phrase) -> bool:
         if verb is not None and "life" in verb.flags:
-            return time.goes_with == ("far",)
-        if time.goes_with == ("far",):
+            return "life" in time.goes_with
+        if "far" in time.goes_with:
             return verb is None or "big" in verb.flags
         if time.goes_with == ("near",):
             return verb is None or "big" not in verb.flags

@@ -102,7 +102,7 @@ class Contrasts(Qualities):
         if verb.korean in ("먹다", "마시다", "팔다", "주문하다") or self.dice.happens(0.75):
             adjective = self.dice(fitting)
             clause = Clause(adjective, subject)
-            gone = verb.korean in ("먹다", "마시다")
+            gone = verb.korean in ("먹다", "마시다", "팔다")
             clause.tense = "past" if gone else self.dice(["present", "past"], [0.65, 0.35])
             self._degree(clause, adjective)
             return Meaning(clause)

@@ -282,7 +282,7 @@ class Drawing:
 
     def _deny(self, clause: Clause, share: float) -> None:
         verb = clause.predicate
-        if isinstance(verb, Verb) and "negative" in verb.flags:
+        if isinstance(verb, Verb) and ("negative" in verb.flags or verb.korean == "알다"):
             return
         odd = clause.adverb or any(entity.count or entity.focus for _, entity in clause.arguments)
         odd = odd or any(phrase.kind in ("duration", "habit", "span") for phrase in clause.times)

@@ -26,7 +26,8 @@ class Identities(Drawing):
         match kind:
             case "job":
                 clause.subject = self.subject(people)
-                clause.complement = Entity(self.dice(self.words.of("job")), article="a")
+                several = "s" if clause.subject.pronoun in ("we", "they") else "a"
+                clause.complement = Entity(self.dice(self.words.of("job")), article=several)
                 clause.tense = self.dice(["present", "past"], [0.85, 0.15])
             case "nation":
                 clause.subject = self.subject(people)
