@@ -177,8 +177,8 @@ class Writer:
             words += self._entity(clause.vehicle, "으로")
         if clause.than:
             words += self._entity(clause.than, "보다")
-            if clause.predicate != "be" and not isinstance(clause.predicate, Verb):
-                words += [Word("더", ((clause, "more"),))] if self.choose([True, False], [0.8, 0.2]) else []
+            if isinstance(clause.predicate, Adjective):
+                adverb = [Word("더", ((clause, "more"),))] if self.choose([True, False], [0.8, 0.2]) else []
         for argument, entity in [] if self.meaning.leaves_out(clause) else clause.arguments:
             words += self._entity(entity, self._particle(argument.particle, entity, clause))
         if isinstance(clause.complement, Phrase) and isinstance(clause.predicate, Verb):

@@ -40,7 +40,8 @@ class Actions(Drawing):
             modes = ["want", "can", "been", "must"]
             tried = 0.2 if verb.korean in ONCE else 0.0
             clause.modality = self.dice(modes, [0.4, 0.3, tried, 0.1])
-            if clause.modality in ("want", "can") and self.dice.happens(0.4):
+            lasting = bool(verb.flags & {"state", "steady"})
+            if clause.modality in ("want", "can") and not lasting and self.dice.happens(0.4):
                 clause.times = self._times("future", verb=verb)
         else:
             self._around(clause, 0.7)
@@ -119,9 +120,7 @@ class Actions(Drawing):
         return clause
 
     def _for_how(self) -> Clause:
-        named = [
-            one for one in decided() if one.korean in ("만들다", "고치다", "배우다", "찾다", "끓이다", "가다", "풀다")
-        ]
+        named = [one for one in decided() if one.korean in ("만들다", "고치다", "배우다", "끓이다", "가다", "풀다")]
         clause = self.action(self.dice(named), self._you(), plain=True)
         self._no_you(clause)
         clause.asked, clause.tense = HOW, self.dice(["past", "future"], [0.7, 0.3])
@@ -144,6 +143,9 @@ class Actions(Drawing):
         self._in_time(clause, share=0.4)
         clause.adverb = None
         clause.times = [one for one in clause.times if one.kind in ("past", "future", "now")]
+        if clause.tense == "present" and "state" not in self._flags(clause):
+            clause.progressive = "long" in self._flags(clause)
+            clause.tense = "present" if clause.progressive else "past"
 
     @staticmethod
     def _flags(clause: Clause) -> frozenset[str]:
@@ -231,7 +233,8 @@ class Actions(Drawing):
             clause.times = self._times("past", verb=verb)
         if clause.modality in ("want", "can", "must", "been", "may") and clause.tense != "future":
             self._deny(clause, 0.25)
-        if clause.modality == "can" and clause.negative and clause.times and clause.tense == "present":
+        lasting = bool(verb.flags & {"state", "steady"})  # nobody wants to live there tomorrow morning
+        if lasting or (clause.modality == "can" and clause.negative and clause.tense == "present"):
             clause.times = []
 
     def _speak_to_you(self, clause: Clause) -> None:

@@ -82,6 +82,8 @@ class Contrasts(Qualities):
             if one.korean in ("사다", "읽다", "만들다", "빌리다", "보다", "그리다", "쓰다", "찾다", "주문하다", "입다", "먹다", "마시다", "받다", "팔다", "배우다", "고르다", "가져오다", "찍다", "방문하다")
             and one.arguments and len(one.arguments) == 1
         ])  # fmt: skip
+        if verb.english == "look for":  # what was looked for and found: 찾은
+            return self.relative()
         argument = verb.arguments[0]
         noun = self.dice(self.words.of(self.dice(argument.types)))
         priced = verb.korean in ("사다", "팔다", "주문하다", "고르다", "먹다", "마시다")

@@ -106,6 +106,8 @@ class Identities(Drawing):
                 clause.subject = None
         if clause.subject:
             clause.subject.joined = None
+            if mood == "question" and clause.subject.pronoun == "we":
+                clause.subject.pronoun = "they"
             if mood == "question" and clause.subject.owner and clause.subject.owner.pronoun == "I":
                 clause.subject.owner = Entity(pronoun="you")
         if mood == "statement" and isinstance(clause.complement, Entity):
