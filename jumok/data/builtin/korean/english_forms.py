@@ -4,7 +4,7 @@ from functools import cache
 
 IRREGULAR_NOUNS = {
     "child": "children", "man": "men", "woman": "women", "person": "people", "mouse": "mice", "sheep": "sheep",
-    "deer": "deer", "fish": "fish", "foot": "feet", "tooth": "teeth", "knife": "knives", "wolf": "wolves",
+    "deer": "deer", "fish": "fish", "foot": "feet", "tooth": "teeth", "knife": "knives", "wolf": "wolves", "wife": "wives",
     "scarf": "scarves", "shelf": "shelves", "thesis": "theses", "businessperson": "businesspeople",
     "delivery person": "delivery people", "fisherman": "fishermen", "old man": "old men", "bookshelf": "bookshelves",
 }  # fmt: skip
@@ -57,6 +57,7 @@ meet met met
 speak spoke spoken
 say said said
 forget forgot forgotten
+forgive forgave forgiven
 know knew known
 understand understood understood
 sing sang sung
@@ -89,7 +90,7 @@ hold held held
     )
 }  # fmt: skip
 TOLD_TWICE = {  # last letter doubled
-    "stop", "plan", "chat", "hug", "chop", "wrap", "drop", "jog", "slip", "clap", "quit", "get", "put", "cut", "run", "sit", "swim",
+    "stop", "plan", "submit", "chat", "hug", "chop", "wrap", "drop", "jog", "slip", "clap", "quit", "get", "put", "cut", "run", "sit", "swim",
     "win", "set", "forget", "begin", "shut", "transfer", "pat", "dig", "ski-",
 }  # fmt: skip
 SILENT_H = ("hour", "honest")
@@ -102,7 +103,7 @@ SHORT = {
     "slow", "warm", "cold", "cool", "fresh", "soft", "hard", "sweet", "salty", "spicy", "sour", "bland", "kind",
     "smart", "brave", "young", "shy", "cute", "fierce", "tall", "pretty", "heavy", "noisy", "easy", "funny", "lazy",
     "clear", "nice", "busy", "happy", "healthy", "quiet", "strict", "new", "safe", "chilly", "cloudy", "strange", "simple",
-    "close", "sturdy", "full", "bitter", "red", "dirty", "hungry", "lonely", "thirsty", "sleepy", "tired-", "frank-",
+    "close", "sturdy", "full", "red", "dirty", "hungry", "lonely", "thirsty", "sleepy", "tired-", "frank-",
 }  # fmt: skip
 
 

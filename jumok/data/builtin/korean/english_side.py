@@ -20,7 +20,7 @@ OBJECTS = {"I": "me", "you": "you", "he": "him", "she": "her", "we": "us", "they
 POSSESSIVES = {"I": "my", "you": "your", "he": "his", "she": "her", "we": "our", "they": "their", "it": "its"}
 NEVER_THE = {
     "language", "subject", "sport", "racket-sport", "hobby", "country", "town", "name", "meal", "season", "skill", "home",
-    "nationality", "weather-like",
+    "nationality", "day-noun", "weather-like",
 }  # fmt: skip
 MODALS = ("will", "can", "could", "must", "may", "should", "shall", "would")
 CONTRACTED = {"am": "'m", "is": "'s", "are": "'re", "will": "'ll", "have": "'ve", "has": "'s"}
@@ -236,7 +236,9 @@ class Writer:
             case "want":
                 group.append(Auxiliary("want", mode, "to"))
             case "can":
-                if clause.tense == "present":
+                if clause.tense == "present" and any(time.kind == "future" for time in clause.times):
+                    group.append(Auxiliary("can", mode, "base"))
+                elif clause.tense == "present":
                     group.append(
                         self.choose([Auxiliary("can", mode, "base"), Auxiliary("be", mode, "to", "able")], [0.85, 0.15])
                     )
@@ -412,7 +414,8 @@ class Writer:
         alone = verb.text in CONTRACTED and not (verb.text in ("have", "has") and clause.modality != "been")
         if not alone or (owner and not owner.pronoun) or (owner and owner.pronoun in INTERROGATIVE):
             return words
-        if self.choose([True, False], [0.65, 0.35]):
+        clumsy = verb.text in ("will", "have", "has") and len(words) > 2 and words[2].text == "not"  # I'll not
+        if not clumsy and self.choose([True, False], [0.65, 0.35]):
             return [pronoun.joined(verb, pronoun.text + CONTRACTED[verb.text]), *words[2:]]
         return words
 
@@ -594,6 +597,8 @@ class Writer:
         if entity.count or entity.article in ("s", "0"):
             return []
         if none:
+            if noun.article in ("0", "s") and entity is self.meaning.clause.subject:
+                return one("any")  # there isn't any perfume
             return one("a") if noun.article in ("a", "my", "the") else []
         if noun.types & NEVER_THE or (noun.article == "0" and not subject and entity.article != "the"):
             return []

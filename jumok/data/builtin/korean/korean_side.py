@@ -177,8 +177,8 @@ class Writer:
             words += self._entity(clause.vehicle, "으로")
         if clause.than:
             words += self._entity(clause.than, "보다")
-            if clause.predicate != "be" and not isinstance(clause.predicate, Verb):
-                words += [Word("더", ((clause, "more"),))] if self.choose([True, False], [0.8, 0.2]) else []
+            if isinstance(clause.predicate, Adjective):
+                adverb = [Word("더", ((clause, "more"),))] if self.choose([True, False], [0.8, 0.2]) else []
         for argument, entity in [] if self.meaning.leaves_out(clause) else clause.arguments:
             words += self._entity(entity, self._particle(argument.particle, entity, clause))
         if isinstance(clause.complement, Phrase) and isinstance(clause.predicate, Verb):
@@ -188,7 +188,7 @@ class Writer:
         predicate = self._predicate(clause, final)
         if soon:
             return words + predicate
-        apart = isinstance(clause.predicate, Adjective) and bool(clause.predicate.fixed)  # 키가 아주 커요
+        apart = isinstance(clause.predicate, Adjective) and clause.predicate.fixed.endswith("가")  # 키가 아주 커요
         return words + (predicate[:1] + adverb + predicate[1:] if apart else adverb + predicate)
 
     def _subject(self, clause: Clause, *, inner: bool, final: str) -> list[Word]:
@@ -226,13 +226,9 @@ class Writer:
         return self.choose([True, False], [0.15, 0.85] if self.level == "해라" else [0.45, 0.55])
 
     def _particle(self, particle: str, entity: Entity, clause: Clause) -> str:
-        other = self.meaning.other
-        if (
-            particle == "을"
-            and self.meaning.link == "but"
-            and other
-            and other.predicate is self.meaning.clause.predicate
-        ):
+        main, other = self.meaning.clause, self.meaning.other
+        shared = other and other.predicate is main.predicate and other.subject is main.subject
+        if particle == "을" and self.meaning.link == "but" and shared:
             return "은"  # 축구는 좋아하지만 야구는 안 좋아해요
         if particle != "에게":
             return particle
@@ -350,6 +346,7 @@ class Writer:
 
     def _predicate(self, clause: Clause, final: str) -> list[Word]:
         self.unraised: Stem | None = None
+        self.compound = False
         words, verb, nodes = self._core(clause, final)
         if clause.negative and not self._negates_itself(clause):
             words, verb, nodes = self._negated(clause, words, verb, nodes, final)
@@ -372,12 +369,14 @@ class Writer:
             fixed, text = SPECIAL[predicate]
             return [Word(fixed, (clause,))], Stem(text), (clause,)
         verb = self._humble(clause, predicate) if isinstance(predicate, Verb) else predicate.stem
-        words = [] if self.meaning.leaves_out(clause) else marked_fixed(predicate, clause)
+        said_before = self.meaning.leaves_out(clause) and "[" in predicate.english
+        words = [] if said_before else marked_fixed(predicate, clause)
         if isinstance(predicate, Adjective) and self._is_inner(clause):
             verb = Stem(attach(verb, "아") + "하")
         if honoured and clause.modality != "want":  # there it goes to the wish: 가고 싶으세요?
             self.unraised = verb if verb.text not in HONORIFIC else None
             verb = honorific_of(verb)
+        self.compound = " " in verb.text or predicate.fixed in ("보여", "말해")  # 안 stands before the whole
         if " " in verb.text:
             first, rest = verb.text.rsplit(" ", 1)
             return [*words, Word(first, (clause,))], replace(verb, text=rest), (clause,)
@@ -433,10 +432,9 @@ class Writer:
         return subject.is_honoured
 
     def _humble(self, clause: Clause, verb: Verb) -> Stem:
+        particle = "에게" if any(argument.particle == "에게" for argument, _ in clause.arguments) else "을"
         receivers = [
-            entity
-            for argument, entity in clause.arguments
-            if argument.particle in ("에게", "을") and entity.is_honoured
+            entity for argument, entity in clause.arguments if argument.particle == particle and entity.is_honoured
         ]
         if receivers and verb.stem.text in HUMBLE and not (clause.subject and clause.subject.is_honoured):
             return Stem(HUMBLE[verb.stem.text], "ㅂ" if verb.stem.text == "찾아가" else "")
@@ -466,12 +464,20 @@ class Writer:
         root = verb.text.removesuffix("하")
         divided = verb.action and verb.text.endswith("하") and len(root) > 1 and verb.text not in NOT_DIVIDED
         mark_nodes: tuple[Node, ...] = (no, (clause, "modality")) if clause.modality == "can" else (no,)
+        felt = isinstance(clause.predicate, Adjective) and self._is_inner(clause)  # 심심해하지 않아요
         short, rest = [Word(mark, mark_nodes)], verb
-        if divided and not clause.arguments and not words and verb.kind != "시":
+        if divided and not clause.arguments and not words and verb.kind != "시" and not felt:
             short, rest = [Word(root, (clause,)), *short], Stem("하")  # 공부 안 해요
-        elif (divided and not words) or (not verb.action and len(verb.text) > 2) or verb.text in ("알", "모르", "잘하"):
+        elif (
+            (divided and not words)
+            or (not verb.action and len(verb.text) > 2)
+            or verb.text in ("알", "모르", "잘하")
+            or felt
+        ):
             short = []
         if bool(short) and self.choose([True, False], [0.6, 0.4]):
+            if self.compound:
+                return [*words[:-1], *short, words[-1]], rest, nodes
             return [*words, *short], rest, nodes
         if self.unraised:  # 가지 않으세요
             return [*words, Word(attach(self.unraised, "지"), nodes)], long.honorific, mark_nodes

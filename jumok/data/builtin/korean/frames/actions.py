@@ -21,7 +21,9 @@ class Actions(Drawing):
         done = [one for one in self.words.adverbs if one.kind == "already" and verb.korean in one.goes_with]
         if done and clause.tense == "past" and not clause.adverb and not clause.times and self.dice.happens(0.3):
             clause.adverb = self.dice(done)
-        self._deny(clause, 0.05 if "past" in verb.flags else 0.15)
+        if clause.adverb and clause.adverb.kind == "long":
+            clause.times = [time for time in clause.times if time.korean in ("어제", "그저께", "내일", "모레")]
+        self._deny(clause, 0.0 if "past" in verb.flags else 0.15)
         if not clause.negative and clause.tense != "past" and not clause.adverb:
             self._focus(clause)
         return Meaning(clause)
@@ -36,9 +38,10 @@ class Actions(Drawing):
         self._no_you(clause)
         if "will" in verb.flags and self.dice.happens(0.3):
             modes = ["want", "can", "been", "must"]
-            tried = 0.2 if verb.flags & {"big", "life"} == {"big"} or verb.korean in ONCE else 0.0
+            tried = 0.2 if verb.korean in ONCE else 0.0
             clause.modality = self.dice(modes, [0.4, 0.3, tried, 0.1])
-            if clause.modality in ("want", "can") and self.dice.happens(0.4):
+            lasting = bool(verb.flags & {"state", "steady"})
+            if clause.modality in ("want", "can") and not lasting and self.dice.happens(0.4):
                 clause.times = self._times("future", verb=verb)
         else:
             self._around(clause, 0.7)
@@ -112,14 +115,12 @@ class Actions(Drawing):
     def _for_why(self) -> Clause:
         clause = self._doing()
         clause.asked = WHY
-        clause.tense = self.dice(["past", "future"], [0.75, 0.25])
+        clause.tense = "past"
         self._deny(clause, 0.35)
         return clause
 
     def _for_how(self) -> Clause:
-        named = [
-            one for one in decided() if one.korean in ("만들다", "고치다", "배우다", "찾다", "끓이다", "가다", "풀다")
-        ]
+        named = [one for one in decided() if one.korean in ("만들다", "고치다", "배우다", "끓이다", "가다", "풀다")]
         clause = self.action(self.dice(named), self._you(), plain=True)
         self._no_you(clause)
         clause.asked, clause.tense = HOW, self.dice(["past", "future"], [0.7, 0.3])
@@ -142,6 +143,9 @@ class Actions(Drawing):
         self._in_time(clause, share=0.4)
         clause.adverb = None
         clause.times = [one for one in clause.times if one.kind in ("past", "future", "now")]
+        if clause.tense == "present" and "state" not in self._flags(clause):
+            clause.progressive = "long" in self._flags(clause)
+            clause.tense = "present" if clause.progressive else "past"
 
     @staticmethod
     def _flags(clause: Clause) -> frozenset[str]:
@@ -159,6 +163,8 @@ class Actions(Drawing):
         away = mood in ("command", "request", "promise")  # one does not say: let's come
         verbs = [one for one in decided() if "state" not in one.flags and wanted in one.flags]
         verb = self.dice([one for one in verbs if away or one.korean not in ("오다", "돌아오다")])
+        while mood == "command" and verb.korean in ("놀다", "웃다"):
+            verb = self.dice(verbs)
         clause = self.action(verb, Entity(pronoun=person))
         for place, (argument, entity) in enumerate(clause.arguments):
             if (entity.pronoun == "you" and person != "I") or (entity.pronoun == "I" and person in ("I", "we")):
@@ -201,17 +207,20 @@ class Actions(Drawing):
             and not clause.modality
         ):
             entity = clause.arguments[0][1]
-            if not entity.count and not entity.adjective and not entity.owner and entity.noun:
+            if (
+                not (entity.joined or entity.count or entity.adjective or entity.owner or clause.progressive)
+                and entity.noun
+            ):
                 entity.focus = "only"
 
     def _with_modality(self, clause: Clause) -> None:
         modes = ["want", "can", "must", "may", "intend", "try", "been"]
         verb = clause.predicate
         assert isinstance(verb, Verb)
-        tried = (
-            0.08 if verb.flags & {"big", "life"} == {"big"} or verb.korean in ONCE else 0.0
-        )  # worth telling that one has done it
-        clause.modality = self.dice(modes, [0.3, 0.22, 0.23, 0.04, 0.09, tried / 2, tried])
+        tried = 0.08 if verb.korean in ONCE else 0.0  # worth telling that one has done it
+        clause.modality = self.dice(
+            modes, [0.3, 0.22, 0.23, 0.04, 0.09, 0.0 if verb.stem.text.endswith("보") else tried / 2, tried]
+        )
         if clause.modality in ("may", "must") and self.dice.happens(0.4):
             self._speak_to_you(clause)
         self._place(clause, 0.2)
@@ -219,12 +228,13 @@ class Actions(Drawing):
         shares = {"want": [0.8, 0.2, 0], "can": [0.6, 0.2, 0.2], "must": [0.7, 0.15, 0.15], "try": [0, 0.8, 0.2]}
         clause.tense = self.dice(tenses, shares.get(clause.modality, [1, 0, 0]))
         if clause.modality in ("must", "want", "can", "intend") and clause.tense != "past" and self.dice.happens(0.4):
-            clause.times = self._times("future", verb=verb)
+            clause.times = [time for time in self._times("future", verb=verb) if time.korean not in ("곧", "언젠가")]
         elif clause.modality in ("must", "can", "try") and clause.tense == "past" and self.dice.happens(0.4):
             clause.times = self._times("past", verb=verb)
         if clause.modality in ("want", "can", "must", "been", "may") and clause.tense != "future":
             self._deny(clause, 0.25)
-        if clause.modality == "can" and clause.negative and clause.times and clause.tense == "present":
+        lasting = bool(verb.flags & {"state", "steady"})  # nobody wants to live there tomorrow morning
+        if lasting or (clause.modality == "can" and clause.negative and clause.tense == "present"):
             clause.times = []
 
     def _speak_to_you(self, clause: Clause) -> None:

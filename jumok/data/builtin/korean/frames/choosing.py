@@ -128,7 +128,41 @@ VISIBLE = {
     "두껍다",
 }
 SMALL = Verb("", Stem("하"), "do", (), (), frozenset(), ())  # stands for what happens on any day
-ONCE = {"먹다", "마시다", "요리하다", "타다", "치다", "하다", "부르다", "굽다", "불다", "수영하다", "운전하다"}
+ONCE = {  # what is worth telling that one has done it
+    "가다",
+    "방문하다",
+    "여행하다",
+    "배우다",
+    "읽다",
+    "보다",
+    "만나다",
+    "쓰다",
+    "등산하다",
+    "캠핑하다",
+    "낚시하다",
+    "가르치다",
+    "심다",
+    "기르다",
+    "키우다",
+    "구경하다",
+    "번역하다",
+    "빌리다",
+    "만들다",
+    "스키를 타다",
+    "떨어지다",
+    "싸우다",
+    "먹다",
+    "마시다",
+    "요리하다",
+    "타다",
+    "치다",
+    "하다",
+    "부르다",
+    "굽다",
+    "불다",
+    "수영하다",
+    "운전하다",
+}
 COUNTING = {
     "먹다",
     "마시다",
@@ -208,10 +242,14 @@ def adjective_named(korean: str) -> Adjective:
 def said_of(noun: Noun) -> tuple[Adjective, ...]:
     """Return the adjectives that can stand before a noun."""
     found = lexicon()
+    stuff = noun.article == "0" and "dish" not in noun.types  # it has no size
     return tuple(
         one
         for one in found.adjectives
-        if "noun" in one.flags and any(noun in found.of(kind) for kind in one.types) and "person" not in noun.types
+        if "noun" in one.flags
+        and not (stuff and one.korean in ("크다", "작다", "길다", "짧다"))
+        and any(noun in found.of(kind) for kind in one.types)
+        and "person" not in noun.types
     )
 
 
@@ -246,9 +284,11 @@ def times_for(kinds: tuple[str, ...], verb: Verb | None) -> tuple[Phrase, ...]:
 
     def fits(time: Phrase) -> bool:
         if verb is not None and "life" in verb.flags:
-            return time.goes_with == ("far",)
-        if time.goes_with == ("far",):
+            return "life" in time.goes_with
+        if "far" in time.goes_with:
             return verb is None or "big" in verb.flags
+        if time.goes_with == ("near",):
+            return verb is None or "big" not in verb.flags
         return not time.goes_with or (verb is not None and verb.korean in time.goes_with)
 
     return tuple(time for time in lexicon().times if time.kind in kinds and fits(time))

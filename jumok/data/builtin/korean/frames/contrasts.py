@@ -82,14 +82,17 @@ class Contrasts(Qualities):
             if one.korean in ("사다", "읽다", "만들다", "빌리다", "보다", "그리다", "쓰다", "찾다", "주문하다", "입다", "먹다", "마시다", "받다", "팔다", "배우다", "고르다", "가져오다", "찍다", "방문하다")
             and one.arguments and len(one.arguments) == 1
         ])  # fmt: skip
+        if verb.english == "look for":  # what was looked for and found: 찾은
+            return self.relative()
         argument = verb.arguments[0]
         noun = self.dice(self.words.of(self.dice(argument.types)))
-        fitting = [one for one in said_of(noun) if "feeling" not in one.flags]
+        priced = verb.korean in ("사다", "팔다", "주문하다", "고르다", "먹다", "마시다")
+        fitting = [one for one in said_of(noun) if priced or one.korean not in ("싸다", "비싸다")]
         if (
             not fitting
             or noun.is_person
             or noun.article == "my"
-            or noun.types & {"town", "country", "language", "weather", "meal", "subject"}
+            or noun.types & {"town", "country", "language", "weather", "meal", "subject", "event"}
         ):
             return self.relative()
         telling = self.subject([("I", 0.5), ("name", 0.3), ("pronoun", 0.2)])
@@ -101,7 +104,8 @@ class Contrasts(Qualities):
         if verb.korean in ("먹다", "마시다", "팔다", "주문하다") or self.dice.happens(0.75):
             adjective = self.dice(fitting)
             clause = Clause(adjective, subject)
-            clause.tense = self.dice(["present", "past"], [0.65, 0.35])
+            gone = verb.korean in ("먹다", "마시다", "팔다")
+            clause.tense = "past" if gone else self.dice(["present", "past"], [0.65, 0.35])
             self._degree(clause, adjective)
             return Meaning(clause)
         likes = self.dice(

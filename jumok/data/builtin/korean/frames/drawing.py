@@ -111,10 +111,11 @@ class Drawing:
         found = Entity(noun, article=article or ("the" if noun.is_person and not noun.is_name else ""))
         if not plain and not noun.is_person and article != "s":
             self._describe(found, verb)
+            mixed = verb is not None and verb.korean == "섞다"
             bare = not (found.determiner or found.owner or found.adjective or found.count or article)
             others = [one for one in self.words.of(kind) if one is not noun and one.article != "the"]
             several = argument.particle == "을" and verb is not None and verb.korean in JOINING
-            if bare and several and others and noun.article != "the" and self.dice.happens(0.07):
+            if bare and several and others and noun.article != "the" and self.dice.happens(1.0 if mixed else 0.07):
                 found.joined = Entity(self.dice(others))
         return found
 
@@ -160,7 +161,11 @@ class Drawing:
         """Return what somebody does, its arguments filled."""
         clause = Clause(verb, subject)
         for argument in verb.arguments:
-            clause.arguments.append((argument, self.object(argument, subject, verb=verb, plain=plain)))
+            found = self.object(argument, subject, verb=verb, plain=plain)
+            named = {entity.noun for _, entity in clause.arguments} | {subject.noun if subject else None}
+            while found.noun and found.noun in named:
+                found = self.object(argument, subject, verb=verb, plain=plain)
+            clause.arguments.append((argument, found))
         return clause
 
     def _place(self, clause: Clause, share: float) -> None:
@@ -259,7 +264,7 @@ class Drawing:
 
     def _in_present(self, clause: Clause, verb: Verb) -> None:
         """Say that it is so every day, or just now."""
-        if "long" in verb.flags and self.dice.happens(0.5):
+        if "steady" in verb.flags or ("long" in verb.flags and self.dice.happens(0.5)):
             clause.progressive = True
             if self.dice.happens(0.45):
                 clause.times = self._times("now", "lately") if "big" in verb.flags else self._times("now")
@@ -277,10 +282,10 @@ class Drawing:
 
     def _deny(self, clause: Clause, share: float) -> None:
         verb = clause.predicate
-        if isinstance(verb, Verb) and "negative" in verb.flags:
+        if isinstance(verb, Verb) and ("negative" in verb.flags or verb.korean == "알다"):
             return
         odd = clause.adverb or any(entity.count or entity.focus for _, entity in clause.arguments)
-        odd = odd or any(phrase.kind == "duration" for phrase in clause.times)
+        odd = odd or any(phrase.kind in ("duration", "habit", "span") for phrase in clause.times)
         if not odd and self.dice.happens(share):
             clause.negative = True
 

@@ -26,7 +26,8 @@ class Identities(Drawing):
         match kind:
             case "job":
                 clause.subject = self.subject(people)
-                clause.complement = Entity(self.dice(self.words.of("job")), article="a")
+                several = "s" if clause.subject.pronoun in ("we", "they") else "a"
+                clause.complement = Entity(self.dice(self.words.of("job")), article=several)
                 clause.tense = self.dice(["present", "past"], [0.85, 0.15])
             case "nation":
                 clause.subject = self.subject(people)
@@ -105,6 +106,8 @@ class Identities(Drawing):
                 clause.subject = None
         if clause.subject:
             clause.subject.joined = None
+            if mood == "question" and clause.subject.pronoun == "we":
+                clause.subject.pronoun = "they"
             if mood == "question" and clause.subject.owner and clause.subject.owner.pronoun == "I":
                 clause.subject.owner = Entity(pronoun="you")
         if mood == "statement" and isinstance(clause.complement, Entity):

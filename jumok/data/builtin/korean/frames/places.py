@@ -77,6 +77,8 @@ class Places(Drawing):
         if clause.subject and clause.subject.noun and "animal" in clause.subject.noun.types:
             instead = {"container": "pet-box", "standing": "outdoor-thing"}
             places = [instead.get(kind, kind) for kind in places]
+        if clause.subject and clause.subject.noun and clause.subject.noun.types & {"eaten", "drunk"}:
+            places = ["food-box" if kind == "container" else kind for kind in places]
         clause.complement = Entity(self.dice(self.words.of(*places)), article="the")
         if clause.subject and clause.subject.noun is clause.complement.noun:
             self._stand(clause)
