@@ -64,7 +64,7 @@ def test_help_names_every_option(run):
         f"--{name.replace('_', '-')}" for name in inspect.signature(forecast).parameters if name not in ("run", "table")
     ]
     names = [{"--csv-file": "--csv", "--as-json": "--json", "--open-page": "--open"}.get(name, name) for name in names]
-    assert len(names) == 10
+    assert len(names) == 11
     assert all(name in text for name in names)
 
 
