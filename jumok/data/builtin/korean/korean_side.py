@@ -493,7 +493,7 @@ class Writer:
             return [*words, Word(attach(verb, ending), nodes), *(Word(text, (mode,)) for text in more)]
 
         simply = clause.predicate in SPECIAL or (self.loose and clause.tense == "present")
-        if clause.progressive and simply and self.choose([True, False], [0.6, 0.4]):
+        if clause.progressive and simply and (clause.negative or self.choose([True, False], [0.6, 0.4])):
             return words, verb, nodes  # 지금 비가 와요
         if clause.progressive:
             raised = verb.kind == "시"

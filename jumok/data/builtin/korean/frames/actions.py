@@ -62,7 +62,8 @@ class Actions(Drawing):
         return Meaning(self.dice(kinds, [0.12, 0.22, 0.16, 0.22, 0.14, 0.1, 0.04])(), "question")
 
     def _you(self) -> Entity:
-        return self.subject([("you", 0.75), ("name", 0.15), ("pronoun", 0.1)])
+        found = self.subject([("you", 0.75), ("name", 0.15), ("pronoun", 0.1)])
+        return Entity(pronoun="they") if found.pronoun == "we" else found
 
     def _for_who(self) -> Clause:
         clause = self.action(self.dice(by_people()), Entity(pronoun="who"))

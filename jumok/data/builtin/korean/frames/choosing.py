@@ -247,7 +247,7 @@ def said_of(noun: Noun) -> tuple[Adjective, ...]:
         one
         for one in found.adjectives
         if "noun" in one.flags
-        and not (stuff and one.korean in ("크다", "작다", "길다", "짧다"))
+        and not (stuff and one.korean in ("크다", "작다", "길다", "짧다", "예쁘다"))
         and any(noun in found.of(kind) for kind in one.types)
         and "person" not in noun.types
     )

@@ -109,14 +109,14 @@ class Drawing:
             return self._with_owner(noun, subject)
         article = "" if article == "own" else article
         found = Entity(noun, article=article or ("the" if noun.is_person and not noun.is_name else ""))
-        if not plain and not noun.is_person and article != "s":
+        mixed = verb is not None and verb.korean == "섞다"
+        if not plain and not noun.is_person and article != "s" and not mixed:
             self._describe(found, verb)
-            mixed = verb is not None and verb.korean == "섞다"
-            bare = not (found.determiner or found.owner or found.adjective or found.count or article)
+        bare = not (plain or found.determiner or found.owner or found.adjective or found.count or article)
+        joins = argument.particle == "을" and verb is not None and verb.korean in JOINING
+        if mixed or (bare and joins and noun.article != "the" and self.dice.happens(0.07)):
             others = [one for one in self.words.of(kind) if one is not noun and one.article != "the"]
-            several = argument.particle == "을" and verb is not None and verb.korean in JOINING
-            if bare and several and others and noun.article != "the" and self.dice.happens(1.0 if mixed else 0.07):
-                found.joined = Entity(self.dice(others))
+            found.joined = Entity(self.dice(others)) if others else None
         return found
 
     def _describe(self, entity: Entity, verb: Verb | None = None) -> None:
@@ -252,7 +252,7 @@ class Drawing:
                     if self.dice.happens(0.4)
                     else self._times(clause.tense, verb=verb)
                 )
-        if clause.tense == "past" and "long" in verb.flags:
+        if clause.tense == "past" and "long" in verb.flags and "steady" not in verb.flags:
             if not clause.adverb and not clause.times and self.dice.happens(0.15):
                 unit, most = self.dice([("hour", 6), ("minute", 50), ("day", 6)], [0.7, 0.2, 0.1])
                 number = 1 + int(self.dice.random() * most) if unit != "minute" else self.dice([10, 20, 30, 40, 50])
@@ -285,7 +285,7 @@ class Drawing:
         if isinstance(verb, Verb) and ("negative" in verb.flags or verb.korean == "알다"):
             return
         odd = clause.adverb or any(entity.count or entity.focus for _, entity in clause.arguments)
-        odd = odd or any(phrase.kind in ("duration", "habit", "span") for phrase in clause.times)
+        odd = odd or any(time.kind in ("duration", "habit", "span") or time.korean == "곧" for time in clause.times)
         if not odd and self.dice.happens(share):
             clause.negative = True
 
