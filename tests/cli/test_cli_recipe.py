@@ -98,6 +98,26 @@ def test_pairs_have_a_tab_between(name, tmp_path):
     assert jumok("new", table, "--out", tmp_path / "pairs.toml").code == 0
 
 
+def test_alignments_are_shown_and_come_as_json():
+    shown = jumok("sample", "korean", "--number", 4, "--alignment").out
+    pairs = [json.loads(line) for line in jumok("sample", "korean", "--number", 4, "--json").out.splitlines()]
+    aligned = [
+        json.loads(line) for line in jumok("sample", "korean", "--number", 4, "--alignment", "--json").out.splitlines()
+    ]
+    assert [" ".join(pair["source"]) for pair in aligned] == [pair["source"] for pair in pairs]
+    for block, pair in zip(shown.strip("\n").split("\n\n"), aligned, strict=True):
+        source, target, *groups = block.splitlines()
+        assert [source, target] == [" ".join(pair["source"]), " ".join(pair["target"])]
+        assert len(groups) >= len(pair["source"])
+        assert all(
+            0 <= one < len(pair["source"]) and 0 <= other < len(pair["target"]) for one, other in pair["alignment"]
+        )
+        assert not {tuple(link) for link in pair["alignment"]} & {tuple(link) for link in pair["possible"]}
+    assert "no word alignments are known of 'dates'" in refusal(jumok("sample", "dates", "--alignment"))
+    assert "are for text" in refusal(jumok("sample", "shapes", "--json"))
+    assert json.loads(jumok("sample", "stdlib", "--json").out.splitlines()[0]).keys() == {"text"}
+
+
 def test_documents_and_what_is_refused(tmp_path):
     assert len(jumok("sample", "stdlib").out) > 80
     assert refusal(jumok("sample", "dats")) == "there is no built-in data set 'dats'; did you mean 'dates'?"

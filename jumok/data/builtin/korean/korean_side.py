@@ -5,7 +5,6 @@ Meaning → levels_of → one level → clauses (subject, times, place, objects,
 Where Korean is free (level, dropped subject, order, one of two negations), the writer asks choose.
 """
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Literal, get_args
 
@@ -646,6 +645,3 @@ def marked_stem(adjective: Adjective, form: str, node: Node) -> list[Word]:
 
 def _raised(verb: Stem, honoured: bool) -> Stem:
     return verb.honorific if honoured else verb
-
-
-Render = Callable[[Meaning, Choose], list[Word]]

@@ -5,13 +5,15 @@ import re
 import subprocess
 import sys
 from itertools import islice
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from jumok.config import Corpus, ParallelData, TokenizerConfig
 from jumok.data.builtin.examples import is_example
-from jumok.data.builtin.korean import numbered, pair, pairs, pieces
+from jumok.data.builtin.korean import Pair, numbered, pair, pairs, pieces
 from jumok.data.builtin.korean.choices import Dice, every
 from jumok.data.builtin.korean.conjugation import attach
 from jumok.data.builtin.korean.english_side import english
@@ -20,8 +22,9 @@ from jumok.data.builtin.korean.korean_side import LEVELS, korean, levels_of
 from jumok.data.builtin.korean.lexicon import lexicon
 from jumok.data.builtin.korean.meaning import Clause, Entity, Meaning
 from jumok.data.builtin.korean.words import Link, Word, links, text_of
-from jumok.data.text.sources import tidy
-from jumok.errors import DataError
+from jumok.data.text.parallel import ParallelCorpora
+from jumok.data.text.sources import read_pairs, tidy
+from jumok.errors import ConfigError, DataError
 
 SPLITS = ("train", "val", "test")
 SOME = list(islice(numbered("train", 1500), 1500))
@@ -197,21 +200,13 @@ def test_questions():
 
 
 def test_a_dropped_subject_can_be_anybody():
-    found = next(
-        one
-        for one in (pair("test", number) for number in range(500))
-        if one.korean.startswith(("책", "사진")) is False
-        and one.meaning.clause.subject
-        and one.meaning.clause.subject.pronoun == "I"
-        and one.meaning.mood == "statement"
-        and not any(one.meaning.clause.subject in word.nodes for word in one.korean_words)
-        and one.meaning.clause.tense == "past"
-        and not one.meaning.other
-    )
-    references = found.english_references()
-    assert references[0] == found.english
-    for pronoun in ("I ", "He ", "She ", "They ", "We "):
-        assert any(pronoun in reference for reference in references), references
+    meaning = meaning_of("읽다", "책", tense="past")
+    choose = Dice("dropped")
+    while text_of(ours := korean(meaning, choose)) != "책을 읽었어요.":
+        pass
+    references = Pair(meaning, ours, english(meaning, choose)).english_references()
+    for pronoun in ("I", "You", "He", "She", "We", "They"):
+        assert {f"{pronoun} read a book.", f"{pronoun} read the book."} <= set(references)
 
 
 @pytest.mark.parametrize("number", range(25))
@@ -318,3 +313,29 @@ def test_present_endings_belong_to_their_stems():
     """No verb of the lexicon is said in a form that its stem does not have."""
     for verb in lexicon().verbs:
         assert attach(verb.stem, "아요").endswith("요")
+
+
+# --- in a recipe
+
+
+def test_a_recipe_takes_as_many_as_it_wants_in_both_directions(tmp_path, monkeypatch):
+    monkeypatch.setenv("JUMOK_CACHE", str(tmp_path / "cache"))
+    both = [{"set": "korean", "to": "en"}, {"set": "korean", "to": "ko", "swap": True}]
+    train = [corpus | {"size": 60 + 10 * place} for place, corpus in enumerate(both)]
+    data = ParallelData.parse({"train": train, "val": [corpus | {"size": 20} for corpus in both]}, "data")
+    assert [corpus.split for corpus in (*data.train, *data.val)] == ["train", "train", "val", "val"]
+    corpora = ParallelCorpora(data, TokenizerConfig(vocabulary=400), [])
+    assert [len(corpora.train), corpora.train.parts] == [130, [60, 70]]
+    val = corpora.evaluation("val")
+    assert {name: len(store) for name, store in val.items()} == {"korean → en": 20, "korean → ko": 20}
+    assert [val["korean → en"].text(number) for number in range(20)] == list(pairs("val", 20))
+    assert val["korean → ko"].text(3) == tuple(reversed(list(pairs("val", 20))[3]))
+
+
+def test_columns_by_name_and_what_is_no_such_set():
+    english_first = Corpus(set="korean", source_column="en", target_column="ko", size=3)
+    assert [(ko, en) for en, ko in read_pairs(english_first, Path)] == list(pairs("train", 3))
+    with pytest.raises(ConfigError, match=r"'fr': the set 'korean' has the columns 0 .ko. and 1 .en."):
+        list(read_pairs(Corpus(set="korean", target_column="fr"), Path))
+    with pytest.raises(ConfigError, match="size and split are for set = 'korean'"):
+        Corpus(set="phrasebook", size=5)

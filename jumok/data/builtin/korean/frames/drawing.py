@@ -171,10 +171,7 @@ class Drawing:
     def _place(self, clause: Clause, share: float) -> None:
         verb = clause.predicate
         if isinstance(verb, Verb) and verb.places and self.dice.happens(share):
-            clause.place = self._place_of(self.dice(self.words.of(*verb.places)))
-
-    def _place_of(self, noun: Noun) -> Entity:
-        return Entity(noun)
+            clause.place = Entity(self.dice(self.words.of(*verb.places)))
 
     def _around(self, clause: Clause, share: float = 1.0) -> None:
         """Add where, with whom, how and by what, now and then."""
