@@ -14,7 +14,7 @@ from jumok.data.builtin.korean.choices import Choose
 from jumok.data.builtin.korean.lexicon import Adjective, Phrase, Verb
 from jumok.data.builtin.korean.meaning import INTERROGATIVE, Clause, Entity, Meaning
 from jumok.data.builtin.korean.numbers import english as number_word
-from jumok.data.builtin.korean.words import Node, Word
+from jumok.data.builtin.korean.words import Node, Word, marked
 
 OBJECTS = {"I": "me", "you": "you", "he": "him", "she": "her", "we": "us", "they": "them", "it": "it", "who": "who"}
 POSSESSIVES = {"I": "my", "you": "your", "he": "his", "she": "her", "we": "our", "they": "their", "it": "its"}
@@ -643,15 +643,3 @@ class Writer:
 def negated(verb: str) -> str:
     """Return didn't, isn't, won't."""
     return NEGATED.get(verb) or f"{verb}n't"
-
-
-def marked(text: str, node: Node) -> list[Word]:
-    """Return the words of a phrase; what stands in [ ] corresponds to what stands in [ ] in Korean."""
-    words, inside = [], False
-    for part in text.split(" "):
-        inside = inside or part.startswith("[")
-        shown = part.replace("[", "").replace("]", "")
-        words.append(Word(shown, ((node, "fixed") if inside else node,)))
-        if "]" in part:
-            inside = False
-    return words

@@ -15,7 +15,7 @@ from jumok.data.builtin.korean.lexicon import Adjective, Noun, Phrase, Verb
 from jumok.data.builtin.korean.meaning import INTERROGATIVE, THIRD, Clause, Entity, Meaning, entities
 from jumok.data.builtin.korean.numbers import own
 from jumok.data.builtin.korean.particles import with_particle
-from jumok.data.builtin.korean.words import Node, Word
+from jumok.data.builtin.korean.words import Node, Word, marked
 
 Level = Literal["해", "해요", "합쇼", "해라"]
 LEVELS = get_args(Level)
@@ -618,18 +618,6 @@ def honorific_of(verb: Stem) -> Stem:
     if verb.action is True and verb.text == "있":
         return Stem("계시", "시")
     return verb.honorific
-
-
-def marked(text: str, node: Node) -> list[Word]:
-    """Return the words of a phrase; what stands in [ ] corresponds to what stands in [ ] in the other language."""
-    words, inside = [], False
-    for part in text.split(" "):
-        inside = inside or part.startswith("[")
-        plain_part = part.replace("[", "").replace("]", "")
-        words.append(Word(plain_part, ((node, "fixed") if inside else node,)))
-        if "]" in part:
-            inside = False
-    return words
 
 
 def marked_fixed(predicate: Verb | Adjective, clause: Clause) -> list[Word]:

@@ -37,10 +37,10 @@ def links(korean: Sequence[Word], english: Sequence[Word]) -> list[Link]:
     sure: dict[tuple[int, int], bool] = {}
     places: dict[int, list[tuple[int, bool]]] = {}
     for place, word in enumerate(korean):
-        for node, strong in _marked(word):
+        for node, strong in _nodes_of(word):
             places.setdefault(_key(node), []).append((place, strong))
     for place, word in enumerate(english):
-        for node, strong in _marked(word):
+        for node, strong in _nodes_of(word):
             for other, other_strong in places.get(_key(node), ()):
                 sure[other, place] = sure.get((other, place), False) or (strong and other_strong)
     return [Link(*pair, sure[pair]) for pair in sorted(sure)]
@@ -57,12 +57,24 @@ def pieces(found: Iterable[Link], korean: Sequence[int], english: Sequence[int])
     ]
 
 
+def marked(text: str, node: Node) -> list[Word]:
+    """Return the words of a phrase; what stands in [ ] corresponds to what stands in [ ] in the other language."""
+    words, inside = [], False
+    for part in text.split(" "):
+        inside = inside or part.startswith("[")
+        shown = part.replace("[", "").replace("]", "")
+        words.append(Word(shown, ((node, "fixed") if inside else node,)))
+        if "]" in part:
+            inside = False
+    return words
+
+
 def text_of(words: Sequence[Word]) -> str:
     """Return the sentence."""
     return " ".join(word.text for word in words)
 
 
-def _marked(word: Word) -> list[tuple[Node, bool]]:
+def _nodes_of(word: Word) -> list[tuple[Node, bool]]:
     return [(node, True) for node in word.nodes] + [(node, False) for node in word.loose]
 
 
